@@ -135,6 +135,17 @@ def test_no_document_is_held_out_of_which_a_copy_is_learnt_from(cli, tmp_path, f
 
 
 @parity
+@pytest.mark.parametrize("kind", ["recurrent", "eagle3"])
+def test_a_document_that_is_too_short_to_measure_on_is_not_all_that_is_held_out(cli, tmp_path, flags, kind):
+    texts = tmp_path / "texts.jsonl"
+    lines = [f"hello {number} wolves, " * 3 for number in range(30)]
+    texts.write_text("".join(json.dumps({"text": "12" if line is lines[24] else line}) + "\n" for line in lines))
+    ends = ("--steps", 1, "--budget", "60s", "--hidden", 16, "--json")
+    found = cli("train", "draft", *flags, "--documents", texts, *ends, "--kind", kind)
+    assert json.loads(found.out)["held_out_tokens"] > 20
+
+
+@parity
 def test_a_killed_run_goes_on(cli, tmp_path, flags):
     words = [str(each) for each in ("train", "draft", *flags, *SMALL)]
     work = tmp_path / "own.work"

@@ -169,6 +169,7 @@ def test_documents_that_are_the_same_are_one(tmp_path, monkeypatch, told):
     monkeypatch.setattr(stage, "_source", lambda *_: iter(pieces))
     gather(None, TextPlan(documents=(Path("x"),)), tmp_path, SETTINGS, (None, told))
     assert prompts_of(tmp_path) == [0, 1, 2, 0, 1, 2]
+    assert prompts_of(tmp_path, shortest=11) == [0] * 6
 
 
 def test_answers_go_by_their_prompts(tmp_path, source, told):

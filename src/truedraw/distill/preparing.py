@@ -78,7 +78,14 @@ def _rows(folder: Path, model: Model, plan: Plan, tables: Tables) -> Rows:
     prompts = prompts_of(plan.work) if plan.texts.are_given else None
     data = Rows(folder, shape_of(model), prompts=prompts)
     data.check_tokens(len(tables.embedding))
+    hold_out_enough(data, plan)
     return data
+
+
+def hold_out_enough(data: Rows, plan: Plan) -> None:
+    """Where documents that are held out are all too short to measure on: longer ones instead. Raises BadFile."""
+    if plan.texts.documents and not data.is_enough(FEWEST_ROWS):
+        data.hold_out(prompts_of(plan.work, FEWEST_ROWS + 1)[: data.num_texts])
 
 
 def enough(found: Prepared, plan: Plan) -> Prepared:

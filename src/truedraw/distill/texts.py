@@ -64,10 +64,16 @@ def check_stored(folder: Path, stored: Iterable[Ints]) -> None:
         pass
 
 
-def prompts_of(folder: Path) -> list[int]:
-    """Which prompt each text answers, numbered as they came, or, of documents, which text it is; raises BadFile."""
+def prompts_of(folder: Path, shortest: int = 0) -> list[int]:
+    """Which prompt each text answers, numbered as they came, or, of documents, which text it is; raises BadFile.
+
+    Those with answers of fewer than `shortest` tokens have no number of their own: they go with the first one.
+    """
     numbers: dict[tuple[int, ...], int] = {}
-    return [numbers.setdefault(_given(text), len(numbers)) for text in read_texts(folder)]
+    return [
+        numbers.setdefault(_given(text), len(numbers)) if len(text.answer) >= shortest else 0
+        for text in read_texts(folder)
+    ]
 
 
 def _given(text: Text) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from truedraw.distill.further import check_init
 from truedraw.distill.gathering import Manner, gather
 from truedraw.distill.own_texts import PROMPTS
 from truedraw.distill.plan import SHARES, TEXTS, Plan, Tell
-from truedraw.distill.preparing import Prepared, enough, for_features, shape_of, text_settings
+from truedraw.distill.preparing import Prepared, enough, for_features, hold_out_enough, shape_of, text_settings
 from truedraw.distill.tables import tables_of
 from truedraw.distill.texts import Gathered, prompts_of, read_texts
 from truedraw.distill.wide.cards import is_card
@@ -72,6 +72,7 @@ def _seen(model: Model, network: Any, plan: Plan, texts: Gathered, tell: Tell) -
     data, done = rows_on((network, taps), read_texts(plan.work), shape_of(model), limit)
     if plan.texts.are_given:
         data.hold_out(prompts_of(plan.work)[: data.num_texts])
+    hold_out_enough(data, plan)
     return data, done
 
 
