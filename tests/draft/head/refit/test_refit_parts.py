@@ -313,6 +313,21 @@ def test_without_time_nothing_is_learnt() -> None:
     assert not refit.listens
 
 
+def test_places_of_many_texts_leave_time_for_steps() -> None:
+    """Of which there are more in a round than may be kept in its share of the time."""
+    ticks = count(0, 1e-4)
+    refit = Refit(ShowingCell(), 3, allowance=Allowance(clock=ticks.__next__))
+    logits = np.zeros(2, np.float32)
+    for _ in range(3000):
+        for _ in range(50):
+            if refit.listens:
+                refit.saw((np.ones(3, np.float32), logits), np.zeros(3, np.float32), 1.0, is_rejected=True)
+        for _ in range(100):
+            next(ticks)  # a pass of the target
+        refit.between_rounds()
+    assert refit.learnt.places > 500
+
+
 # ------------------------------------------------------------------------------------------------- what a cell shows
 
 

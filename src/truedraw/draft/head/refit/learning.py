@@ -82,14 +82,19 @@ class Refit:
 
     @property
     def listens(self) -> bool:
-        """See cell.Learner."""
-        return self.is_on and not self.allowance.is_spent
+        """See cell.Learner. What waits for a step is no more than that takes: or all time would go by with keeping."""
+        return self.is_on and not self.allowance.is_spent and self._fresh < AT_ONCE
 
     @property
     def learnt(self) -> Learnt:
         """Since the model was loaded."""
         weight, before, after = self._sums.tolist()
         return Learnt(self._stepped, (before / weight, after / weight) if weight else (0.0, 0.0))
+
+    @property
+    def _fresh(self) -> int:
+        """Places that have come since the last step."""
+        return self._ring.count - self._stepped
 
     def cell(self) -> CorrectedCell:
         """The head's cell for one drafter."""
@@ -107,10 +112,9 @@ class Refit:
     def between_rounds(self) -> None:
         """See cell.Learner: a step, where there are places for it, and time."""
         self.allowance.passed()
-        fresh = self._ring.count - self._stepped
-        if self.is_on and self.allowance.is_left and fresh >= FRESH and len(self._ring) >= FEWEST:
+        if self.is_on and self.allowance.is_left and self._fresh >= FRESH and len(self._ring) >= FEWEST:
             with self.allowance:
-                self._step(min(fresh, AT_ONCE))
+                self._step(min(self._fresh, AT_ONCE))
 
     def _step(self, fresh: int) -> None:
         """On the `fresh` newest places, and others."""
