@@ -263,6 +263,14 @@ def test_a_law_that_looks_at_the_text_must_be_told_of_it() -> None:
         SamplingLaw(SamplingParams(xtc_probability=0.1), Opening((0,), VOCAB))
 
 
+@pytest.mark.parametrize("word", [[4], [3, 4], [2, 3, 4], [1, 2, 3, 4]], ids=len)
+def test_a_word_may_begin_in_the_prompt(word) -> None:
+    for others in ([], [[6, 6]]):
+        given = {"bad_words": [word, *others]}
+        for prompt, output in (([1, 2, 3], ()), ([1], (2, 3)), ([5, 1, 2, 3], ())):
+            assert np.flatnonzero(law(given, prompt, output)(np.zeros(VOCAB)) == 0).tolist() == [4]
+
+
 def test_words_are_forbidden_with_and_without_the_space_before() -> None:
     ids = {"cat": [1], " cat": [2, 3]}
     opening = Opening((0,), VOCAB, encode=lambda text: ids[text])
