@@ -16,6 +16,7 @@ from truedraw.engine.cpu import CPUEngine
 from truedraw.engine.tabular import TabularEngine
 from truedraw.errors import BadParameter, EngineError, TruedrawError
 from truedraw.generate.guarded_drafter import GuardedDrafter
+from truedraw.generate.verdict import believed
 from truedraw.models.toy import TOY_TABLE
 from truedraw.protocol import Proposal, Verdict
 from truedraw.testing.runs import run
@@ -156,6 +157,18 @@ def test_a_verdict_of_numpys_numbers_can_be_written() -> None:
 def test_a_verdict_that_cannot_be(name, said) -> None:
     with load("tabular") as model, pytest.raises(TruedrawError, match=said):
         model.generate("the cat sat", speculative={"rejection_sample_method": name}, max_tokens=20)
+
+
+@pytest.mark.parametrize(("tokens", "kept", "said"), [
+    ((1,), 1, "accepted 1 of 2 drafts and gave 1 tokens; give one more"), ((1, 2, 0), 1, "gave 3 tokens"),
+    ((), 0, "gave 0 tokens"), ((1, 2, 0, 1), 3, "accepted 3 of 2 drafts"), ((), -1, "accepted -1 of 2 drafts"),
+    ((1, 3), 1, r"gave the tokens \(1, 3\); the target's are 0 to 2"), ((3,), 0, "the target's are 0 to 2"),
+])  # fmt: skip
+def test_a_verdict_by_one_too_many_or_too_few(tokens, kept, said) -> None:
+    with pytest.raises(TruedrawError, match=said):
+        believed(Verdict(tokens, kept, rejected=False), Proposal.chain([1, 2]), 3, Nothing())
+    whole = Verdict((1, 2, 2), 2, rejected=False)
+    assert believed(whole, Proposal.chain([1, 2]), 3, Nothing()) is whole
 
 
 def test_an_error_that_says_nothing_ends_its_own_text() -> None:
