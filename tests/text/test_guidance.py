@@ -76,6 +76,12 @@ def test_bytes_that_are_no_text_are_not_spelled_by_a_control_token(byte_level: T
     assert b"".join(map(byte_level.token_bytes, ids)) == data
 
 
+def test_bytes_that_are_no_text_are_spelled_by_the_longest_tokens(pieces: Tokenizer) -> None:
+    vocabulary = Vocabulary(pieces, pieces._tokenizer, (2,))
+    spelled = [vocabulary.tokens[i] for i in vocabulary(b" hello wor\xffel")]
+    assert spelled == [b" hello", b" wor", b"\xff", b"el"]
+
+
 def test_a_metaspace_puts_no_space_before_a_continuation() -> None:
     raw = Raw(models.BPE(vocab={"▁": 0, "a": 1, "▁a": 2}, merges=[("▁", "a")]))
     raw.pre_tokenizer = pre_tokenizers.Metaspace()

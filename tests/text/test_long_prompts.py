@@ -82,7 +82,7 @@ def test_bytes_without_a_token_do_not_count() -> None:
 def test_sentence_piece_counts_all_but_its_own_space(pieces) -> None:
     tokenizer, vocabulary = pieces._tokenizer, pieces
     assert num_kept_bytes(tokenizer, "hello world", vocabulary._bytes) == len("hello world")
-    for text in ("hello world " * 50, "▁" * 300, "\x00é漢" * 40):
+    for text in ("hello world " * 50, "▁" * 300, "▁hello" * 50, "\x00é漢" * 40):
         kept = num_kept_bytes(tokenizer, text, vocabulary._bytes)
         assert -(-kept // vocabulary._longest) <= len(tokenizer.encode(text).ids)
 

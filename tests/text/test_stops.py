@@ -63,6 +63,12 @@ def test_what_only_began_like_a_stop_is_shown():
     assert run(["END"], ["abE"]) == (["ab", "E"], None)
 
 
+def test_behind_a_flush_nothing_is_left_of_what_began() -> None:
+    stopper = StopStrings(["ab"])
+    assert [stopper.push("xa"), stopper.flush(), stopper.push("b"), stopper.flush()] == ["x", "a", "b", ""]
+    assert stopper.stopped_by is None
+
+
 def test_no_stops_hold_nothing_back():
     assert run([], ["a", "b"]) == (["a", "b", ""], None)
 
