@@ -7,10 +7,13 @@ import pytest
 
 from enumeration import law_of, total_variation
 from truedraw.protocol import ROOT, Proposal
+from truedraw.registry import find
+from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.verify.coupled import CoupledVerifier
 from truedraw.verify.token import TokenVerifier, residual
 
 TREE = Proposal(np.array([0, 1, 1, 2, 0, 0]), np.array([ROOT, ROOT, 0, 0, 1, 4]), (None,) * 6)
+CHAIN = Proposal.chain([0, 2])
 ROWS = np.random.default_rng(0).dirichlet(np.ones(3), size=7)
 
 
@@ -29,6 +32,23 @@ def test_a_tree_of_any_shape_keeps_the_law_under_coupled_verification() -> None:
             else:
                 expected[step[0]] = expected.get(step[0], 0) + step[2]
     assert total_variation(law, expected) < 1e-12
+
+
+@pytest.mark.parametrize(("rule", "proposal"), [
+    *((rule, TREE) for rule in ("coupled", "traversal", "recursive")),
+    *((rule, CHAIN) for rule in ("coupled", "traversal", "recursive", "token", "block", "kseq", "multipath")),
+])  # fmt: skip
+def test_a_verdict_says_whether_a_draft_stood_where_its_last_token_was_drawn(rule, proposal) -> None:
+    verify, seen = find("verifiers", rule)(), set()
+    for seed in range(200):
+        verdict = verify(proposal, ROWS[: 1 + len(proposal)], PhiloxRandomness(seed, 0), 5)
+        node, below = ROOT, proposal.parents == ROOT
+        for token in verdict.tokens[:-1]:
+            node = int(np.flatnonzero(below & (proposal.tokens == token))[0])
+            below = proposal.parents == node
+        assert verdict.rejected == below.any()
+        seen.add((verdict.num_accepted, verdict.rejected))
+    assert {rejected for _, rejected in seen} == {True, False}
 
 
 def test_token_wise_verification_refuses_what_is_not_a_chain() -> None:
