@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -94,6 +95,15 @@ def test_a_controller_names_the_rounds_of_each(rests):
 @pytest.mark.parametrize(("room", "left"), [(9, 6), (3, 0)])
 def test_what_must_come_takes_room_from_the_drafts(room, left):
     one, controller = sample(Gives(), forced=(4, 5), room=room), Asks({})
+    guess(controller, schedule(), Turn([one]))
+    assert controller.askers[0].room == left
+    assert controller.askers[0].sources == (("draft",) if left else ())
+
+
+@pytest.mark.parametrize(("most", "left"), [(0, 0), (3, 3), (6, 6), (8, 6)])
+def test_no_more_is_drafted_than_was_asked_for_and_what_must_come_takes_none_of_that(most, left):
+    one, controller = sample(Gives(), forced=(4, 5), room=9), Asks({})
+    one.parts = replace(one.parts, most_drafted=most)
     guess(controller, schedule(), Turn([one]))
     assert controller.askers[0].room == left
     assert controller.askers[0].sources == (("draft",) if left else ())
