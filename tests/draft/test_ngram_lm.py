@@ -157,6 +157,15 @@ def test_a_penalty_that_divides_finds_logits_as_large_as_the_targets() -> None:
     assert masses[3] < masses[1]
 
 
+def test_the_law_of_drafts_goes_on_with_the_text() -> None:
+    drafter = NgramLMDrafter(9)
+    state = drafter.open([0, 1, 2, 3], law(9, no_repeat_ngram=1))
+    state.commit([1])
+    for each, left in ((state, {2, 3}), (state.ahead([2]), {3}), (state, {2, 3})):
+        (proposal,) = drafter.propose([each], [1], [PhiloxRandomness(1)])
+        assert {token for token in range(9) if proposal.laws[0][token] > 0} == left
+
+
 def test_nothing_is_drafted_where_the_law_excludes_all_that_is_known() -> None:
     assert len(one_proposal(NgramLMDrafter(4), [0, 0], 3, law(allowed_token_ids=[3]))) == 0
     assert len(one_proposal(NgramLMDrafter(4), [0, 0], 3, law(bad_words=[[0]]))) == 0
