@@ -70,6 +70,28 @@ def test_stop_tokens_and_limits(model: Model) -> None:
 
 
 @pytest.mark.parametrize("spec", [False, {"num_speculative_tokens": 6, "prompt_lookup_min": 1}])
+@pytest.mark.parametrize("more", [{}, {"ignore_eos": True}, {"stop_token_ids": [2]}], ids=str)
+def test_no_end_comes_before_the_fewest_tokens(model: Model, more, spec) -> None:
+    ends = {*model.tokenizer.eos_ids, *more.get("stop_token_ids", ())}
+    settings = {"n": 12, "seed": 3, "max_tokens": 60, "speculative": spec, **more}
+    free, held = (model.generate(PROMPT, min_tokens=fewest, **settings).choices for fewest in (0, 30))
+    assert any(ends.intersection(choice.tokens[:30]) for choice in free)
+    assert not any(ends.intersection(choice.tokens[:30]) for choice in held)
+    assert min(len(choice.tokens) for choice in held) >= 30
+    assert any(ends.intersection(choice.tokens) for choice in held)
+
+
+def test_an_end_that_is_the_last_token_there_is_room_for_ends_the_text(model: Model) -> None:
+    free = model.generate(PROMPT, seed=3, max_tokens=200).choices[0]
+    just = model.generate(PROMPT, seed=3, max_tokens=len(free.tokens)).choices[0]
+    assert (just.tokens, just.finish_reason) == (free.tokens, "stop")
+    settings = {"seed": 5, "ignore_eos": True, "stop": "at ran"}
+    stopped = model.generate(PROMPT, max_tokens=300, **settings).choices[0]
+    just = model.generate(PROMPT, max_tokens=len(stopped.tokens), **settings).choices[0]
+    assert (just.text, just.finish_reason) == (stopped.text, "stop")
+
+
+@pytest.mark.parametrize("spec", [False, {"num_speculative_tokens": 6, "prompt_lookup_min": 1}])
 def test_a_stop_string_across_tokens_ends_the_text_before_it(model: Model, spec) -> None:
     settings = {"seed": 5, "ignore_eos": True, "max_tokens": 300, "speculative": spec}
     free = model.generate(PROMPT, **settings).text
