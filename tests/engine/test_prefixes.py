@@ -6,11 +6,15 @@ import numpy as np
 import pytest
 
 from engine.pages import ROWS, TEXT, check_pages, exact_engine, recorded, rows, state
+from truedraw.engine.paged.ledger import Holder
 from truedraw.engine.paged.page_memory import Tensors
 from truedraw.engine.paged.pages import Claim, PagePool
 from truedraw.engine.paged.prefixes import Prefixes
+from truedraw.engine.paged.sequence import PagedSequence
+from truedraw.engine.paged.tasks import Scoring
+from truedraw.engine.texts import Limits
 from truedraw.errors import OutOfPages
-from truedraw.protocol import Fill, Proposal, Work
+from truedraw.protocol import ROOT, Fill, Proposal, Work
 
 
 @pytest.fixture(scope="module")
@@ -172,6 +176,34 @@ def test_texts_alone_neither_find_nor_are_found(engine):
     engine.forward([Work(alone)])
     assert computed(engine, TEXT[:100]).pages[0] != alone.pages[0]
     assert engine.open(TEXT[:100], alone=True).num_uncached == 100
+
+
+@pytest.mark.parametrize("drafts", [1, 2, 5])
+@pytest.mark.parametrize("length", range(1, 13))
+def test_a_path_beside_the_first_has_room_aside(length, drafts):
+    pool = PagePool(9, 4, Tensors([(1, 4, 1)], 1, 9))
+    text = PagedSequence([0] * length, pool, Limits(9, 99), None)
+    pool.reserve([Claim(text.pages, 0, length)])
+    text.computed(length, [])
+    parents = np.array([ROOT, *range(drafts - 1)] * 2)
+    parents[drafts + 1 :] += drafts
+    task = Scoring(text, Proposal(np.repeat([0, 1], drafts), parents, (None,) * 2 * drafts), unroll=True)
+    free, path = pool.num_free, Holder(pool.ledger)
+    pool.branch(path, text.pages, length - 1, length + drafts)
+    assert task.aside() == free - pool.num_free
+
+
+def test_a_text_alone_that_gave_its_pages_up_stays_alone(engine):
+    alone, other = engine.open(TEXT[:100], alone=True), computed(engine, TEXT[:100])
+    engine.forward([Work(alone)])
+    alone.evict()
+    engine.forward([Work(alone)])
+    assert not {*alone.pages} & {*other.pages}
+    other.close()
+    engine._pool.forget_idle()
+    alone.evict()
+    engine.forward([Work(alone)])
+    assert engine.open(TEXT[:100]).num_uncached == 100
 
 
 def test_no_more_than_the_limit_is_idle_and_the_oldest_goes_first(cache):
