@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -74,3 +75,29 @@ def test_an_observer_cannot_write_into_the_laws() -> None:
     run = toy().start("the cat", **asked, observer=sort)
     with pytest.raises(TruedrawError, match="read-only"):
         list(run)
+
+
+@pytest.mark.parametrize("spec", [False, "suffix"])
+def test_what_an_observer_does_with_logits_and_hidden_states_is_its_own(monkeypatch, spec: object) -> None:
+    """They were the engine's memory: the likeliest tokens beside a text were told of what stood there then."""
+    asked = {"n": 2, "seed": 3, "max_tokens": 20, "ignore_eos": True, "speculative": spec, "logprobs": 2}
+    model, told, kept = toy(), list[np.ndarray](), list[Any]()
+    forward = model.engine.forward
+
+    def with_hidden(works, fills=()):
+        return [replace(each, hidden=np.ones((len(each.logits), 1, 2), np.float32)) for each in forward(works, fills)]
+
+    def watch(_sample: int, _proposal: Proposal, rows: Any, verdict: Verdict) -> None:
+        kept.append(rows)
+        for vector in (*rows.logits(verdict.tokens), rows.hidden):
+            vector[:] = 7.0
+        told.extend([*rows.logits(verdict.tokens), rows.hidden])
+
+    monkeypatch.setattr(model.engine, "forward", with_hidden)
+    run = model.start("the cat", **asked, observer=watch)
+    list(run)
+    found, wanted = run.result().choices, toy().generate("the cat", **asked).choices
+    assert [(each.tokens, each.top_logprobs) for each in found] == [(each.tokens, each.top_logprobs) for each in wanted]
+    assert not any((vector == 7.0).any() for vector in told)
+    with pytest.raises(BadInput, match="a round that is over"):
+        _ = kept[0].hidden

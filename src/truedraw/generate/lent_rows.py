@@ -31,16 +31,16 @@ class LentRows:
 
 
 class WatchedRows(LentRows):
-    """The same for an observer, of generate.rows.LawRows, whose hidden states and logits it may look at as well."""
+    """The same for an observer, of generate.rows.LawRows; it may look at copies of hidden states and logits as well."""
 
     _rows: Any
 
     @property
     def hidden(self) -> Any:
         """Of the pass [1 + nodes, layers, width], or None."""
-        return self._rows.hidden
+        hidden = self._rows.hidden
+        return None if hidden is None else hidden.copy()
 
     def logits(self, tokens: Sequence[int]) -> list[Logits]:
         """The model's rows [vocab] that the tokens of a verdict were drawn from."""
-        found: list[Logits] = self._rows.logits(tokens)
-        return found
+        return [row.copy() for row in self._rows.logits(tokens)]

@@ -65,7 +65,7 @@ class LawRows:
 
     def over(self) -> None:
         """The round is: the engine's memory is for other passes, and what was not looked at can be no longer."""
-        self._logits, self.hidden = OVER, None
+        self._logits, self.hidden = OVER, None if self.hidden is None else OVER
 
     def reached(self, verdict: Verdict) -> Verdict:
         """What of a verdict stands before the first row that allows nothing; all of it where there is none.
