@@ -101,3 +101,31 @@ def test_what_an_observer_does_with_logits_and_hidden_states_is_its_own(monkeypa
     assert not any((vector == 7.0).any() for vector in told)
     with pytest.raises(BadInput, match="a round that is over"):
         _ = kept[0].hidden
+
+
+def test_rows_of_a_round_that_failed_are_over_too(monkeypatch) -> None:
+    """An observer, or a rule, that raised has kept them all the same."""
+    model, kept = toy(), list[Rows]()
+    forward = model.engine.forward
+
+    def in_single_precision(works, fills=()):
+        return [replace(each, logits=each.logits.astype(np.float32)) for each in forward(works, fills)]
+
+    def watch(_sample: int, _proposal: Proposal, rows: Rows, _verdict: Verdict) -> None:
+        kept.append(rows)
+        raise ValueError("seen enough")
+
+    def rule(_sample: object, _proposal: Proposal, rows: Rows, _position: int) -> Verdict:
+        kept.append(rows)
+        raise ValueError("no verdict")
+
+    monkeypatch.setattr(model.engine, "forward", in_single_precision)
+    with pytest.raises(TruedrawError, match="seen enough"):
+        list(model.start("the cat", speculative=False, observer=watch))
+    monkeypatch.setattr("truedraw.generate.judging._by_rule", rule)
+    with pytest.raises(TruedrawError, match="no verdict"):
+        list(model.start("the cat", speculative="suffix", observer=watch))
+    assert len(kept) == 2
+    for rows in kept:
+        with pytest.raises(BadInput, match="a round that is over"):
+            rows[0]

@@ -38,9 +38,13 @@ def judged(
 ) -> tuple[LawRows, Judged]:
     """Of a text that ends before `position`, and the rows by which. told: what its rule would decide, if known."""
     rows = LawRows(sample.law, proposal, scores, means)
-    verdict = rows.decided(told) if told is not None else _by_rule(sample, proposal, rows, position)
-    kept, reason = sample.ending.cut(verdict.tokens)
-    return rows, Judged(verdict, kept, reason, *rows.logprobs(kept))
+    try:
+        verdict = rows.decided(told) if told is not None else _by_rule(sample, proposal, rows, position)
+        kept, reason = sample.ending.cut(verdict.tokens)
+        return rows, Judged(verdict, kept, reason, *rows.logprobs(kept))
+    except BaseException:
+        rows.over()
+        raise
 
 
 def _by_rule(sample: Sample, proposal: p.Proposal, rows: LawRows, position: int) -> p.Verdict:

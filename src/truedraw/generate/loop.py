@@ -131,15 +131,15 @@ def advance(sample: Sample, scores: p.Scores, turn: Turn, means: Means, drawn: D
     proposal, forced = sample.proposal or p.NOTHING, sample.forced
     rows, found = judged(sample, proposal, scores, means, len(sample.sequence.tokens), drawn and drawn.decided)
     kept = found.tokens
-    if sample.parts.observer is not None:
-        seen = replace(found.verdict, coupled=sample.parts.verifier.coupled)
-        sample.parts.observer(sample.number, proposal, WatchedRows(rows), seen)
-    top_logprobs = rows.top_logprobs(kept, found.logprobs, sample.parts.top_logprobs)
-    sample.law, sample.proposal, sample.forced = rows.law_after(kept), None, 0
-    if sample.trail is not None:
-        known = None if turn.rows == 0 else rows.logits(kept)
-        sample.trail.follow(kept, known, found.sampling_logprobs)
-    rows.over()
+    with rows:
+        if sample.parts.observer is not None:
+            seen = replace(found.verdict, coupled=sample.parts.verifier.coupled)
+            sample.parts.observer(sample.number, proposal, WatchedRows(rows), seen)
+        top_logprobs = rows.top_logprobs(kept, found.logprobs, sample.parts.top_logprobs)
+        sample.law, sample.proposal, sample.forced = rows.law_after(kept), None, 0
+        if sample.trail is not None:
+            known = None if turn.rows == 0 else rows.logits(kept)
+            sample.trail.follow(kept, known, found.sampling_logprobs)
     sample.sequence.commit(kept)
     sample.finish_reason = found.finish_reason
     told = p.Scores(scores.logits, scores.hidden, proposal, scores.text)

@@ -63,6 +63,12 @@ class LawRows:
             self._known[row] = self._p(row)
         return self._known[row]
 
+    def __enter__(self) -> LawRows:
+        return self
+
+    def __exit__(self, *_failed: object) -> None:
+        self.over()
+
     def over(self) -> None:
         """The round is: the engine's memory is for other passes, and what was not looked at can be no longer."""
         self._logits, self.hidden = OVER, None if self.hidden is None else OVER
