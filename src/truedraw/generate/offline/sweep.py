@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from sys import maxsize
+from sys import float_info, maxsize
 from typing import Any
 
 from truedraw.errors import BadFile, BadParameter, TruedrawError, error_of
@@ -21,8 +21,9 @@ from truedraw.sampling.params import sampling_params
 from truedraw.sampling.randomness import check_seed
 from truedraw.sampling.values import shown
 
-LISTS: dict[str, set[type]] = {"token_ids": {int}, "logprobs": {int, float}, "sampling_logprobs": {int, float}}
-"""Of a sample, a value a token, and what kinds it may have."""
+LOGS: tuple[set[type], float] = ({int, float}, float_info.max)
+LISTS: dict[str, tuple[set[type], float]] = {"token_ids": ({int}, maxsize), "logprobs": LOGS, "sampling_logprobs": LOGS}
+"""Of a sample, a value a token: what kinds it may have, and how large it is at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +135,9 @@ def _whole(record: Mapping[str, Any]) -> bool:
     if "error" in record:
         return isinstance(record["error"], Mapping) and isinstance(record["error"].get("message"), str)
     is_text = isinstance(record.get("text"), str) and isinstance(record.get("finish_reason"), str)
-    return is_text and all(
-        isinstance(record.get(name), list) and {*map(type, record[name])} <= LISTS[name] for name in LISTS
-    )
+    return is_text and all(_are(record.get(name), *LISTS[name]) for name in LISTS)
+
+
+def _are(values: Any, kinds: set[type], most: float) -> bool:
+    """Whether it is a list of such numbers."""
+    return isinstance(values, list) and {*map(type, values)} <= kinds and all(abs(each) <= most for each in values)
