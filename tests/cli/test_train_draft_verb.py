@@ -115,21 +115,8 @@ def test_no_document_is_held_out_of_which_a_copy_is_learnt_from(cli, tmp_path, f
     texts = tmp_path / "texts.jsonl"
     lines = [json.dumps({"text": f"hello {number} wolves, " * 3}) + "\n" for number in range(10)]
     texts.write_text("".join(lines * 3))
-    found = cli(
-        "train",
-        "draft",
-        *flags,
-        *engine,
-        "--documents",
-        texts,
-        "--steps",
-        1,
-        "--budget",
-        "60s",
-        "--hidden",
-        16,
-        "--json",
-    )
+    ends = ("--steps", 1, "--budget", "60s", "--hidden", 16, "--json")
+    found = cli("train", "draft", *flags, *engine, "--documents", texts, *ends)
     told, (*_, last) = json.loads(found.out), read_texts(tmp_path / "own.work")
     assert (told["texts"], told["held_out_tokens"]) == (30, 3 * len(last.answer))
 

@@ -12,6 +12,7 @@ from generate.paged_table import toy
 from known_laws import random_table
 from truedraw.engine.tabular import TabularEngine
 from truedraw.errors import BadInput, TruedrawError
+from truedraw.generate.model import Model
 from truedraw.generate.rows import LawRows
 from truedraw.protocol import NOTHING, ROOT, Proposal, Rows, Scores, Verdict, Work
 from truedraw.sampling.law import SamplingLaw, softmax
@@ -38,15 +39,22 @@ def test_no_token_is_more_than_certain() -> None:
     assert rows.top_logprobs([0], [float(np.nextafter(-40.0, 0.0))], 1) == (((1, 0.0),),)
 
 
+def in_single_precision(monkeypatch) -> Model:
+    model = toy()
+    forward = model.engine.forward
+
+    def given(works, fills=()):
+        return [replace(each, logits=each.logits.astype(np.float32)) for each in forward(works, fills)]
+
+    monkeypatch.setattr(model.engine, "forward", given)
+    return model
+
+
 @pytest.mark.parametrize("spec", [False, "suffix"])
 @pytest.mark.parametrize("logits_cache_bytes", [0, 1 << 20])
 def test_rows_that_an_observer_keeps_end_with_their_round(monkeypatch, spec: object, logits_cache_bytes: int) -> None:
     """An engine may give the scores of every pass in the same memory: they would say something else."""
-    model, looked_at, kept = toy(), list[tuple[Rows, np.ndarray]](), list[Rows]()
-    forward = model.engine.forward
-
-    def in_single_precision(works, fills=()):
-        return [replace(each, logits=each.logits.astype(np.float32)) for each in forward(works, fills)]
+    model, looked_at, kept = in_single_precision(monkeypatch), list[tuple[Rows, np.ndarray]](), list[Rows]()
 
     def watch(_sample: int, _proposal: Proposal, rows: Rows, _verdict: Verdict) -> None:
         if len(kept) > len(looked_at):
@@ -54,7 +62,6 @@ def test_rows_that_an_observer_keeps_end_with_their_round(monkeypatch, spec: obj
         else:
             kept.append(rows)
 
-    monkeypatch.setattr(model.engine, "forward", in_single_precision)
     with model.batch(logits_cache_bytes=logits_cache_bytes) as batch:
         run = batch.add("the cat", n=3, seed=1, max_tokens=9, ignore_eos=True, speculative=spec, observer=watch)
         list(batch.completed())
@@ -105,11 +112,7 @@ def test_what_an_observer_does_with_logits_and_hidden_states_is_its_own(monkeypa
 
 def test_rows_of_a_round_that_failed_are_over_too(monkeypatch) -> None:
     """An observer, or a rule, that raised has kept them all the same."""
-    model, kept = toy(), list[Rows]()
-    forward = model.engine.forward
-
-    def in_single_precision(works, fills=()):
-        return [replace(each, logits=each.logits.astype(np.float32)) for each in forward(works, fills)]
+    model, kept = in_single_precision(monkeypatch), list[Rows]()
 
     def watch(_sample: int, _proposal: Proposal, rows: Rows, _verdict: Verdict) -> None:
         kept.append(rows)
@@ -119,7 +122,6 @@ def test_rows_of_a_round_that_failed_are_over_too(monkeypatch) -> None:
         kept.append(rows)
         raise ValueError("no verdict")
 
-    monkeypatch.setattr(model.engine, "forward", in_single_precision)
     with pytest.raises(TruedrawError, match="seen enough"):
         list(model.start("the cat", speculative=False, observer=watch))
     monkeypatch.setattr("truedraw.generate.judging._by_rule", rule)

@@ -47,7 +47,7 @@ def safe(text: str, _origin: str = "") -> str:
 
 def shown_safely(text: str, out: TextIO) -> str:
     """What is told of a model, a draft or a file, whose names and words are other people's: safe on a terminal."""
-    return safe(text) if out.isatty() else text
+    return painter("never", out)(text, "")
 
 
 def coloured(text: str, origin: str) -> str:

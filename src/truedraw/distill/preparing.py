@@ -85,7 +85,7 @@ def _rows(folder: Path, model: Model, plan: Plan, tables: Tables) -> Rows:
 def hold_out_enough(data: Rows, plan: Plan) -> None:
     """Where documents that are held out are all too short to measure on: longer ones instead. Raises BadFile."""
     if plan.texts.documents and not data.is_enough(FEWEST_ROWS):
-        data.hold_out(prompts_of(plan.work, FEWEST_ROWS + 1)[: data.num_texts])
+        data.hold_out(prompts_of(plan.work, FEWEST_ROWS + 1))
 
 
 def enough(found: Prepared, plan: Plan) -> Prepared:

@@ -67,7 +67,7 @@ class Rows:
         self.temperature = np.repeat(np.array(temperatures), counts)
 
     def hold_out(self, prompts: Sequence[int]) -> None:
-        """By prompts: which one each text answers."""
+        """By prompts: which one each text answers; of texts that have no features yet, too."""
         self.held = _held(self.num_texts, prompts)[self.texts]
 
     def on(self, values: Any) -> Tensor:

@@ -73,8 +73,9 @@ def test_a_half_surrogate_pair_and_no_nan():
         to_line({"x": float("nan")})
 
 
-def test_a_record_holds_no_control_characters():
-    record = {"id\x9b": "".join(map(chr, range(0x100)))}
+@pytest.mark.parametrize("beside", ["", "\ud83d"], ids=ascii)
+def test_a_record_holds_no_control_characters(beside):
+    record = {"id\x9b": "".join(map(chr, range(0x100))) + beside}
     line = to_line(record)
     assert json.loads(line) == record
     assert all(each.isprintable() or each in "\xa0\xad" for each in line.decode().removesuffix("\n"))

@@ -71,7 +71,7 @@ def _seen(model: Model, network: Any, plan: Plan, texts: Gathered, tell: Tell) -
     limit = Limit(plan.limits.feature_bytes, for_features(plan, texts), tell)
     data, done = rows_on((network, taps), read_texts(plan.work), shape_of(model), limit)
     if plan.texts.are_given:
-        data.hold_out(prompts_of(plan.work)[: data.num_texts])
+        data.hold_out(prompts_of(plan.work))
     hold_out_enough(data, plan)
     return data, done
 

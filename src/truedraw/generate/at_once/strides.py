@@ -161,8 +161,8 @@ class Strides:
         scored = working_seconds()
         position = plan.length + sum(len(each.found.tokens) for each in ran)
         rows, found = judged(sample, proposal, scores, self._means, position)
-        sample.law, sample.finish_reason = rows.law_after(found.tokens), found.finish_reason
-        rows.over()
+        with rows:
+            sample.law, sample.finish_reason = rows.law_after(found.tokens), found.finish_reason
         plan.stride.keep(found.tokens)
         plan.heard(len(ran), found.tokens, p.Scores(scores.logits, scores.hidden, proposal))
         draft, whole = drafted - start if plan.source else 0.0, working_seconds() - (start if ran else plan.began)

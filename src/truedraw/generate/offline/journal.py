@@ -24,7 +24,8 @@ from truedraw.whole_files import is_at, replacing
 
 SYNC_SECONDS = 1.0  # between two waits for the disk
 LONGEST_SHOWN = 40  # characters of a line that a message repeats
-CONTROLS = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}  # which JSON itself would leave as they are
+ESCAPED = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), *range(0xD800, 0xE000))}
+"""Control characters that JSON leaves, which could command a terminal, and halves of pairs, which UTF-8 cannot hold."""
 
 
 class Journal:
@@ -149,12 +150,8 @@ class Journal:
 
 
 def to_line(record: dict[str, Any]) -> bytes:
-    """Strict JSON in UTF-8, and a line break; escaped is what UTF-8 cannot hold, half a surrogate pair, and what could
-    command a terminal."""
-    try:
-        return json.dumps(record, allow_nan=False, ensure_ascii=False).translate(CONTROLS).encode() + b"\n"
-    except UnicodeEncodeError:
-        return json.dumps(record, allow_nan=False).encode() + b"\n"
+    """Strict JSON in UTF-8, and a line break."""
+    return json.dumps(record, allow_nan=False, ensure_ascii=False).translate(ESCAPED).encode() + b"\n"
 
 
 def read_records(path: Path) -> Iterator[dict[str, Any]]:
