@@ -47,6 +47,13 @@ def test_the_page_is_safe_and_has_every_point():
     assert "nan" not in page
 
 
+def test_the_example_is_the_first_sample_with_a_text():
+    blank = [record(1.0, 0, [9], text="\n"), record(0.2, 0, [], text="")]
+    cold, hot = point_reports([record(1.0, 1, [1], text="b"), record(1.0, 2, [1], text="a"), *blank], AXES)
+    assert (cold.example, hot.example) == ("", "b")
+    assert "<blockquote><i>no text</i></blockquote>" in to_html([cold, hot], {})
+
+
 def test_curves_are_what_else_varies():
     grid = [record(t, 0, [1, 2], top_p=p, top_k=5) for t in (0.5, 1.0) for p in (0.9, 1.0)]
     points = point_reports(grid, AXES)

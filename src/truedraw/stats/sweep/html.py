@@ -113,7 +113,8 @@ def _row(point: PointReport) -> str:
 
 def _example(point: PointReport) -> str:
     text = point.example if len(point.example) <= LONGEST_EXAMPLE else point.example[:LONGEST_EXAMPLE] + "…"
-    return f"<p>{escape(_name(point.values))}</p><blockquote>{escape(text)}</blockquote>"
+    shown = escape(text) if text.strip() else "<i>no text</i>"
+    return f"<p>{escape(_name(point.values))}</p><blockquote>{shown}</blockquote>"
 
 
 def _summary(points: Sequence[PointReport]) -> str:

@@ -52,7 +52,7 @@ class _Gathered:
     lengths: list[int] = field(default_factory=list)
     failed: int = 0
     stopped: int = 0
-    example: tuple[int, int, str] | None = None  # prompt, sample, text
+    example: tuple[bool, int, int, str] | None = None  # whether it is blank, prompt, sample, text
 
     def add(self, record: Mapping[str, Any]) -> None:
         if "error" in record:
@@ -63,7 +63,7 @@ class _Gathered:
         self.sampling_logprobs.append(sum(record["sampling_logprobs"]))
         self.lengths.append(len(record["token_ids"]))
         self.stopped += record["finish_reason"] == "stop"
-        here = (record["prompt"], record["sample"], record["text"])
+        here = (not record["text"].strip(), record["prompt"], record["sample"], record["text"])
         self.example = here if self.example is None else min(self.example, here)
 
     def report(self, values: Values) -> PointReport:
@@ -78,7 +78,7 @@ class _Gathered:
             self_bleu=_mean([self_bleu(texts) for texts in by_prompt]),
             logprob=token_mean(self.logprobs, self.lengths),
             entropy=token_mean([-total for total in self.sampling_logprobs], self.lengths),
-            example="" if self.example is None else self.example[2],
+            example="" if self.example is None else self.example[-1],
         )
 
 
