@@ -171,6 +171,35 @@ class NeedsScores(Stateful):
     state = Dependent
 
 
+class KeepsTheRow(TableState):
+    row = np.zeros(VOCAB, np.float32)
+
+    def commit(self, tokens, scores):
+        super().commit(tokens, scores)
+        self.row = scores.logits[0]
+
+
+class DraftsByAKeptRow(Stateful):
+    """Looks at a round's logits where the next round's are by now."""
+
+    state = KeepsTheRow
+
+    def chain(self, state, budget, randomness):
+        return Proposal.chain([int(state.row.argmax())][:budget])
+
+
+class SoftmaxInPlace(TableState):
+    def commit(self, tokens, scores):
+        super().commit(tokens, scores)
+        np.exp(scores.logits, out=scores.logits)
+
+
+class WritesIntoTheLogits(Stateful):
+    """Others hear of the same round from the same array."""
+
+    state = SoftmaxInPlace
+
+
 class Slotted(TableState):
     """Its text lies in a slot of the drafter's memory."""
 

@@ -24,6 +24,8 @@ CAUGHT = {
     mutants.DraftsOnBehindItsDrafts: "asked twice",
     mutants.LooksAheadInPlace: "looking ahead",
     mutants.NeedsScores: "rounds heard of late",
+    mutants.DraftsByAKeptRow: "scores that are written over",
+    mutants.WritesIntoTheLogits: "scores that are written over",
     mutants.GivesBackTwice: "closed texts",
     mutants.CannotCloseTwice: "closed texts",
     mutants.StaysBusy: "another text's fault",

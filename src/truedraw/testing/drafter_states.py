@@ -8,9 +8,9 @@ from typing import cast
 
 import numpy as np
 
-from truedraw.protocol import Dozes, Drafter, LooksAhead, Proposal
+from truedraw.protocol import Dozes, Drafter, LooksAhead, Proposal, Scores
 from truedraw.testing.bench import woven_tree
-from truedraw.testing.checks import Check
+from truedraw.testing.checks import Check, require
 from truedraw.testing.drafter_company import closed, faults
 from truedraw.testing.drafter_texts import BUDGET, Texts, legal, require_same, scores_of, settled, unharmed
 from truedraw.testing.drafter_worths import worths
@@ -34,6 +34,7 @@ def state_checks(make: Make, vocab_size: int, context_length: int | None = None)
         "asked twice": _twice,
         "looking ahead": _ahead,
         "rounds heard of late": _dozing,
+        "scores that are written over": _written_over,
         "closed texts": closed,
         "another text's fault": faults,
         "what drafts are worth": worths,
@@ -151,6 +152,21 @@ def _dozing(make: Make, vocab: int) -> None:
                 state.commit(slept)
                 state.commit([last], scores_of(Proposal.chain([]), vocab, rng))
             legal(texts)
+
+
+def _written_over(make: Make, vocab: int) -> None:
+    """The engine's next pass writes where this one's logits are; and others hear of the round from the same array."""
+    texts, calm = Texts(make(), vocab), Texts(make(), vocab)
+    for number in range(ROUNDS):
+        scores = [scores_of(own, vocab, np.random.default_rng(number)) for own in legal(texts)]
+        legal(calm)
+        for state, other, said in zip(texts.states, calm.states, scores, strict=True):
+            given = said.logits.copy()
+            other.commit([number % vocab], Scores(given.copy(), proposal=said.proposal))
+            state.commit([number % vocab], said)
+            require(np.array_equal(given, said.logits), "commit writes into the target's logits; copy what is changed")
+            said.logits[:] = said.logits[:, ::-1] - number
+        require_same(legal(calm), legal(texts), "after the logits of a round were written over, and when they were not")
 
 
 def _full(make: Make, vocab: int, context_length: int) -> None:
