@@ -1,0 +1,112 @@
+"""The times of rounds that came at once: every second is somebody's, and nobody pays for another's drafts."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from truedraw.generate.at_once import machine, telling
+from truedraw.generate.at_once import plan as plans
+from truedraw.generate.at_once.plan import Deciding
+from truedraw.generate.at_once.side import Ran, Side, Times
+from truedraw.generate.at_once.telling import Telling
+from truedraw.generate.judging import Judged, Spent
+from truedraw.protocol import NOTHING, Proposal, Round, Verdict
+
+BEGAN = 100.0
+HEARING, ENDING = 0.25, 0.5  # seconds
+TIMES = [Times(10.0, 16.0, [3.0, 0.0, 1.0]), Times(8.0, 12.5, [1.5, 0.0, 0.5]), Times(6.0, 9.0, [2.0, 0.0, 0.0])]
+ROUNDS = (3, 3, 2)  # of each text: one ends before the others
+
+
+class Heard:
+    """A way that rounds were run, and a controller that hears of them. Time goes on only where it is said."""
+
+    def __init__(self, sides: list[Side]) -> None:
+        self.sides, self.now, self.told = sides, BEGAN + sum(each.whole for each in TIMES), list[list[Round]]()
+
+    def clock(self) -> float:
+        return self.now
+
+    def enter(self, side: Side, number: int) -> None:
+        """All of them are in."""
+
+    def dozes(self, side: Side, rest: int) -> bool:
+        return rest > 1
+
+    def hear(self, side: Side, ran: Ran, *, dozing: bool) -> None:
+        self.now += HEARING
+
+    def end(self, kept: object) -> None:
+        self.now += ENDING
+
+    def observe(self, rounds: list[Round]) -> None:
+        self.told.append(rounds)
+
+
+def side(place: int, drafts: bool, rounds: int) -> Side:
+    sample: Any = SimpleNamespace(number=5 + place, finish_reason="stop", parts=SimpleNamespace(controller=None))
+    judged = Judged(Verdict((1,), 0, False), (1,), None, (-1.0,), (-1.0,))
+    proposal = Proposal.chain([2]) if drafts else NOTHING
+    hearers: Any = None
+    return Side(place, sample, hearers, None, "it" if drafts else "", drafts, [(proposal, judged)] * rounds)
+
+
+def told(monkeypatch: pytest.MonkeyPatch, decided: list[Deciding]) -> tuple[Heard, list[list[Round]]]:
+    way: Any = Heard([side(place, place != 1, rounds) for place, rounds in enumerate(ROUNDS)])
+    way.now += sum(each.seconds for each in decided)
+    monkeypatch.setattr(telling, "working_seconds", way.clock)
+    ran = Ran(TIMES, np.zeros((3, 0)), np.zeros((5, 2)), None, [0, 2, 3, 5])
+    schedule: Any = None
+    done = Telling(way, schedule).over(way, way, ran, BEGAN, decided)
+    assert done == [each for rounds in way.told for each in rounds]
+    return way, way.told
+
+
+@pytest.mark.parametrize("decided", [[], [Deciding(1.0, 0.5), Deciding(2.0, 0.0), Deciding(4.0, 3.0)]])
+def test_every_second_of_several_texts_is_somebodys_once(monkeypatch: pytest.MonkeyPatch, decided: list) -> None:
+    way, rounds = told(monkeypatch, decided)
+    assert [[each.sample for each in own] for own in rounds] == [[5, 6, 7], [5, 6, 7], [5, 6]]
+    assert sum(each.seconds for own in rounds for each in own) == pytest.approx(way.now - BEGAN)
+    for own, times in zip(rounds, TIMES, strict=True):
+        assert [each.engine_seconds for each in own] == pytest.approx([times.engine / len(own)] * len(own))
+        assert {each.pass_rows for each in own} == {5}
+
+
+def test_each_pays_for_its_own_drafts_and_as_much_of_all_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, rounds = told(monkeypatch, [])
+    assert [[each.draft_seconds for each in own] for own in rounds] == [[3.0, 0.0, 1.0], [1.5, 0.0, 0.5], [2.0, 0.0]]
+    assert [[each.late_seconds for each in own] for own in rounds] == [[3.0, None, 1.0], [1.5, None, 0.5], [2.0, None]]
+    for own in rounds:
+        shared = [each.seconds - each.draft_seconds for each in own]
+        assert shared == pytest.approx(shared[:1] * len(own))
+
+
+def test_what_it_took_to_decide_is_told_with_the_first_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    decided = [Deciding(1.0, 0.5), Deciding(2.0, 0.0), Deciding(4.0, 3.0)]
+    (first, *others), (plain, *_) = told(monkeypatch, decided)[1], told(monkeypatch, [])[1]
+    assert [each.draft_seconds for each in first] == [3.5, 0.0, 4.0]
+    assert [a.seconds - b.seconds for a, b in zip(first, plain, strict=True)] == pytest.approx([1.0, 2.0, 4.0])
+    assert [each.late_seconds for each in first] == [3.0, None, 1.0]
+    assert [[each.draft_seconds for each in own] for own in others] == [[1.5, 0.0, 0.5], [2.0, 0.0]]
+
+
+def test_of_one_text_what_was_done_for_all_rounds_is_shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the rounds that it was done for: those before have theirs."""
+    monkeypatch.setattr(machine, "working_seconds", lambda: BEGAN + 30.0)
+    judged = Judged(Verdict((1,), 0, False), (1,), None, (-1.0,), (-1.0,))
+    ran = [plans.Ran(NOTHING, judged, Spent(0.0, None, 1.0, whole, 1)) for whole in (9.0, 4.0, 5.0)]
+    plan: Any = SimpleNamespace(began=BEGAN)
+    found = machine.shared_out(plan, ran, 1)
+    assert [each.spent.all for each in found] == [4.0 + 6.0, 5.0 + 6.0]
+    assert [each.spent.engine for each in found] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(("source", "name", "late"), [("it", "it", 0.5), ("it", "", None), ("", "", None)])
+def test_moments_of_a_round_tell_drafts_pass_and_all(source: str, name: str, late: float | None) -> None:
+    plan: Any = SimpleNamespace(source=source, stand=SimpleNamespace(source=name))
+    found = machine.spent(plan, [1_000_000_000, 1_500_000_000, 3_500_000_000, 3_750_000_000], 2)
+    assert found == Spent(0.5 if source else 0.0, late, 2.0, 2.75, 3)
