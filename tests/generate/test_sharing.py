@@ -13,7 +13,7 @@ from truedraw.errors import BadInput
 from truedraw.generate import shared_drafters
 from truedraw.generate.calls import Calls
 from truedraw.generate.crowd import Crowd
-from truedraw.generate.guarded_drafter import GuardedDrafter
+from truedraw.generate.guarded_drafter import GuardedDrafter, GuardedState
 from truedraw.generate.jobs import Jobs
 from truedraw.generate.planning import LIMITS
 from truedraw.generate.sample import Turn
@@ -75,6 +75,51 @@ def test_nobody_is_asked_for_a_request_whose_drafting_has_ended():
     guards[1].fault = "another"
     assert len(shared.propose(states, [1, 1], [None, None])) == 2
     assert len(asked) == 1
+
+
+class Telling:
+    """Drafts as many tokens as it is asked for, and tells what it was asked."""
+
+    def __init__(self):
+        self.asked = []
+
+    def open(self, tokens, law):
+        return tuple(tokens)
+
+    def propose(self, states, budgets, chances):
+        self.asked.append([*zip(states, budgets, chances, strict=True)])
+        return [Proposal.chain([1] * budget) for budget in budgets]
+
+
+def test_each_text_is_asked_for_by_its_own_budget_and_noise_whoever_else_is_left_out():
+    own = Telling()
+    shared = SharedDrafter(own)
+    guards = [shared.guard(9) for _ in range(4)]
+    states = [guard.open([number], None) for number, guard in enumerate(guards)]
+    guards[0].fault = guards[2].fault = "a fault"
+    found = shared.propose(states, [1, 2, 3, 4], [*"abcd"])
+    assert own.asked == [[((1,), 2, "b"), ((3,), 4, "d")]]
+    assert [len(each) for each in found] == [0, 2, 0, 4]
+    assert guards[1].fault is guards[3].fault is None
+
+
+def test_so_it_is_request_by_request():
+    own = Telling()
+    shared = SharedDrafter(own)
+    guards = [shared.guard(9) for _ in range(2)]
+    states = [guards[number % 2].open([number], None) for number in range(4)]
+    found = shared_drafters.one_by_one(states, [1, 2, 3, 4], [*"abcd"])
+    assert own.asked == [[((0,), 1, "a"), ((2,), 3, "c")], [((1,), 2, "b"), ((3,), 4, "d")]]
+    assert [len(each) for each in found] == [1, 2, 3, 4]
+
+
+def test_so_it_is_where_a_text_has_no_state():
+    own = Telling()
+    guard = GuardedDrafter(own, 9)
+    states = [GuardedState(guard, None), *(guard.open([number], None) for number in (1, 2))]
+    found = guard.propose(states, [1, 2, 3], [*"abc"])
+    assert own.asked == [[((1,), 2, "b"), ((2,), 3, "c")]]
+    assert [len(each) for each in found] == [0, 2, 3]
 
 
 class Made:
