@@ -143,6 +143,19 @@ def test_an_engine_that_breaks_ends_those_in_the_pass_and_hangs_nobody(model: Mo
     assert model.engine.open_texts == []
 
 
+def test_an_engine_that_breaks_is_no_error_of_those_who_have_ended(
+    model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with model.batch() as batch:
+        short, long = (batch.add("the cat", seed=1, ignore_eos=True, max_tokens=tokens) for tokens in (2, 9))
+        while not short.ended:
+            batch.step()
+        monkeypatch.setattr(model.engine, "forward", lambda *_: 1 / 0)
+        assert set(batch.completed()) == {short, long}
+        assert not batch._scheduler.jobs._crowd.jobs
+    assert (short.error is None, long.error is None) == (True, False)
+
+
 def test_an_interruption_from_the_keyboard_frees_everything(model: Model) -> None:
     batch = model.batch()
     run = batch.add("the cat", seed=1, **LONG)

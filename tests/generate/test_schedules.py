@@ -179,6 +179,16 @@ def test_a_text_that_has_no_room_even_alone_fails_with_all_it_has() -> None:
         model.generate("the cat", seed=4, max_tokens=50, ignore_eos=True)
 
 
+def test_a_prompt_of_several_samples_that_has_no_room_even_alone_fails() -> None:
+    model = toy(pages=5, rows=4)
+    with model.batch() as batch:
+        prompt = batch.add("the" + " dog" * 40, n=3, seed=5)
+        for _ in range(9):
+            batch.step()
+        assert isinstance(prompt.error, OutOfPages)
+    assert model.engine.open_texts == []
+
+
 def test_cancelling_frees_at_once_and_keeps_the_text() -> None:
     model = toy()
     with model.batch(max_running=2) as batch:

@@ -158,6 +158,31 @@ def test_the_youngest_gives_its_pages_up() -> None:
     assert seen == {(1, 1, 1), (1, 1, 0), (1, 0, 0)}
 
 
+def test_of_those_who_gave_up_their_pages_the_oldest_goes_on_first() -> None:
+    batch, runs = crowded_batch(30, 20, 20, 20, pages=40)
+    with batch:
+        while len(batch._scheduler.jobs._crowd.evicted) < 2:
+            batch.step()
+        assert list(batch.completed()) == runs
+
+
+def test_what_a_cancelled_prompt_had_is_used_at_once() -> None:
+    """By one that came later, while a text is being written."""
+    with toy(pages=30, rows=1).batch(max_running=2, fill_rows=1, logits_cache_bytes=0) as batch:
+        first = add(batch, "the cat", 28)
+        batch.step()
+        prompt = add(batch, "the" + " cat" * 20, 5, n=2)
+        while not batch._scheduler.jobs._crowd._full:
+            batch.step()
+        late = add(batch, "the", 2)
+        batch.step()
+        assert tokens(prompt) == tokens(late) == 0
+        prompt.cancel()
+        batch.step()
+        assert tokens(late) == 1
+        assert not first.ended
+
+
 def test_what_becomes_free_is_used_at_once() -> None:
     """The one that gave up its pages goes on when a second one ends, though the first is still being written."""
     batch, runs = crowded_batch(60, 15, 15, pages=40)

@@ -231,6 +231,19 @@ def test_the_youngest_prompt_gives_its_pages_up():
     assert [fill.sequence for fill in turn.fills] == [crowd.opened[0].root]
 
 
+def test_a_prompt_that_has_pages_and_no_row_of_the_pass_gives_them_up_before_a_text_fails():
+    given = []
+    root = SimpleNamespace(num_uncached=5, tokens=(), evict=lambda: given.append("prompt"))
+    crowd = Crowd(None, LIMITS, None, None)
+    crowd.opened = [SimpleNamespace(root=root, prompt=(1,) * 9, first=1, remaining=2)]
+    crowd.running = [SimpleNamespace(number=0)]
+    turn = Turn([*crowd.running])
+    assert crowd.make_room(turn)
+    assert (given, turn.samples) == (["prompt"], crowd.running)
+    root.num_uncached = 9  # nothing of it is computed
+    assert not crowd.make_room(turn)
+
+
 def test_while_pages_are_short_no_prompt_is_computed_beside_texts():
 
     crowd = Crowd(None, LIMITS, None, None)
@@ -241,6 +254,15 @@ def test_while_pages_are_short_no_prompt_is_computed_beside_texts():
     assert crowd.prompts() == []
     crowd._full = False
     assert crowd.prompts() == [(3, "root")]
+
+
+def test_while_who_gave_up_its_pages_has_no_room_no_prompt_takes_any():
+    """Somebody has left, and that was not enough."""
+    crowd = Crowd(SimpleNamespace(fits=lambda *_: False), LIMITS, None, None)
+    crowd.running, crowd.evicted = ([SimpleNamespace(number=n, sequence="text")] for n in range(2))
+    crowd.opened = [SimpleNamespace(root=SimpleNamespace(num_uncached=1), first=3)]
+    crowd.admit()
+    assert crowd.prompts() == []
 
 
 def test_a_pass_over_prompts_is_paid_by_their_shares():
