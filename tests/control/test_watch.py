@@ -12,7 +12,7 @@ from truedraw.control.late import Late
 from truedraw.control.offers import Offer, Pile
 from truedraw.control.payoff import UNASKED, PayoffController
 from truedraw.control.watch import FAR, WATCHED, Watch
-from truedraw.control.width import Width
+from truedraw.control.width import Beside, Width
 from truedraw.protocol import Asker, Proposal, Round
 
 MANY = range(10)
@@ -74,6 +74,17 @@ def test_before_they_are_asked_they_alone_listen() -> None:
 def test_what_is_offered_to_a_few_stands_for_all() -> None:
     few = Pile([Offer("it", [0.5, 0.2], True), None])
     assert [few.of_all(rows, 2 / 8) for rows in (0, 2, 4, 8, 100)] == pytest.approx([0, 1.0, 2.0, 2.8, 2.8])
+
+
+def test_a_few_say_what_would_be_gained_if_all_were_offered_the_same() -> None:
+    offers = [Offer("it", [0.9, 0.6, 0.3], True), Offer("it", [0.8], True)]
+    width = Width(Experience(), 15)
+    width.begin(Beside())
+    width.add(Pile(offers * 4), 8, 1)
+    speeds = width.speeds(8, 0.1)
+    best = max(speed for rows, speed in speeds.items() if rows) / speeds[0]
+    assert best > 1.0
+    assert width.glance(Pile(offers), 8, 2 / 8, 0.1) == pytest.approx(best)
 
 
 def test_the_account_is_of_all_texts() -> None:
@@ -187,7 +198,9 @@ def test_what_would_pay_wakes_all_and_they_listen_first() -> None:
     controller._pause._weighing.add(1.0, is_longer=False)  # a long pause would follow
     assert weighed(controller) == [0, 1, 2, 3]
     assert controller.rest(MANY) == [1] * len(MANY)
-    assert controller.rest(MANY) == [0] * len(MANY)
+    assert weighed(controller, offered=False) == [*MANY]
+    controller._next = controller._step + 1
+    assert weighed(controller) == [4, 5, 6, 7]  # and it is over
 
 
 def test_what_would_not_pay_wakes_nobody_and_the_next_ones_listen_first() -> None:
