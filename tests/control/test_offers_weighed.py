@@ -13,6 +13,7 @@ from truedraw.control.offers import Offer, Pile
 from truedraw.control.opinion import FADING, LEAN_SPREAD, SPREAD, Lean, Opinion
 from truedraw.control.payoff import PayoffController
 from truedraw.control.shadow import Shadow
+from truedraw.control.texts import Texts
 from truedraw.control.width import AGE, Width, neighbours
 from truedraw.protocol import NOTHING, Asker, Proposal, Round
 
@@ -35,6 +36,25 @@ def test_what_must_come_is_the_text_s_own_and_nobody_beside_it():
         controller.choose([asker], [{}], {})
         controller.observe([Round(0, (1,) * 6, (), (), (), 0, 0, forced=5, engine_seconds=1.0, pass_rows=6)])
     assert filled == (1, 1)
+
+
+def test_an_offer_is_followed_to_its_end_whatever_is_offered_meanwhile(monkeypatch):
+    learnt = []
+    monkeypatch.setattr(Opinion, "learn", lambda _, fates, lean: learnt.extend(each[1:] for each in fates))
+    texts, asker = Texts(Experience()), Asker(0, 7, ("it",), {})
+    for offered, came in (([1, 2, 3], 1), ([5, 6], 2), ([7], 4)):
+        texts.offers(asker, {"it": Proposal.chain(offered)})
+        texts.follow(Round(0, (came,), (), (), (), 0, 0, engine_seconds=1.0, pass_rows=1))
+    assert learnt == [(True, True), (False, True), (False, False)]
+    texts.offers(asker, {"it": Proposal.chain([8])})
+    texts.follow(Round(0, (8,), (), (), (), 0, 0, engine_seconds=1.0, pass_rows=1))
+    assert learnt[3:] == [(True, True)]
+
+
+def test_a_change_is_from_the_present_width_and_none_where_passes_are_alike():
+    width = Width(Experience(), 15)
+    assert width.change(1, 11, 9) == width.change(1, 9, 11) == 0.0
+    assert width.change(1, 0, 9) == width.change(1, 9) > 0.0
 
 
 def test_nobody_rests_before_it_is_known_what_a_pass_takes():

@@ -278,6 +278,16 @@ def test_a_round_that_was_never_seen_leaves_nothing_behind() -> None:
         assert controller._account._sums.rounds == entered + 1
 
 
+def test_a_decision_is_told_with_its_own_rounds_and_not_with_those_of_others() -> None:
+    controller, asker = standing_controller()
+    assert turn(controller, asker).tokens
+    entered = controller.account.explanation()
+    for _ in range(3):
+        controller.observe([Round(5, (0,), (), (), (), 0, 0, engine_seconds=1.0, seconds=1.1, pass_rows=1)])
+    found = controller.account.explanation()
+    assert (found.rounds, found.plain) == (entered.rounds, entered.plain)
+
+
 def test_nothing_waits_behind_the_end_of_a_text() -> None:
     controller, asker = standing_controller()
     controller._lessons.read()

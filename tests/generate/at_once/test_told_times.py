@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from truedraw.generate.at_once import machine, telling
+from truedraw.generate.at_once import machine, strides, telling
 from truedraw.generate.at_once import plan as plans
 from truedraw.generate.at_once.plan import Deciding
 from truedraw.generate.at_once.side import Ran, Side, Times
+from truedraw.generate.at_once.strides import Strides
 from truedraw.generate.at_once.telling import Telling
 from truedraw.generate.judging import Judged, Spent
-from truedraw.protocol import NOTHING, Proposal, Round, Verdict
+from truedraw.protocol import NOTHING, Proposal, Round, Scores, Verdict
 
 BEGAN = 100.0
 HEARING, ENDING = 0.25, 0.5  # seconds
@@ -110,3 +112,40 @@ def test_moments_of_a_round_tell_drafts_pass_and_all(source: str, name: str, lat
     plan: Any = SimpleNamespace(source=source, stand=SimpleNamespace(source=name))
     found = machine.spent(plan, [1_000_000_000, 1_500_000_000, 3_500_000_000, 3_750_000_000], 2)
     assert found == Spent(0.5 if source else 0.0, late, 2.0, 2.75, 3)
+
+
+class Rows(nullcontext):
+    """Of a round that is judged elsewhere."""
+
+    def law_after(self, tokens: object) -> None:
+        return None
+
+
+@pytest.mark.parametrize(("name", "late"), [("it", [3.0, 3.0]), ("", [None, None])])
+def test_rounds_that_python_runs_have_every_second_once(monkeypatch: pytest.MonkeyPatch, name: str, late: list) -> None:
+    """The first of them that since the plan was begun."""
+    now = [BEGAN + 2.0]
+
+    def after(seconds: float, answer: Any) -> Any:
+        def slow(*_: object) -> Any:
+            now[0] += seconds
+            return answer
+
+        return slow
+
+    judged = Judged(Verdict((1,), 0, False), (1,), None, (-1.0,), (-1.0,))
+    monkeypatch.setattr(strides, "working_seconds", lambda: now[0])
+    monkeypatch.setattr(strides, "judged", after(0.5, (Rows(), judged)))
+    stride = SimpleNamespace(score=after(10.0, Scores(np.zeros((2, 2)), None)), keep=after(0.25, None), rows=2)
+    sample = SimpleNamespace(law=None, finish_reason=None)
+    plan: Any = SimpleNamespace(guess=SimpleNamespace(sample=sample), stand=SimpleNamespace(source=name), source="it")
+    plan.drafted, plan.heard = after(3.0, Proposal.chain([2])), after(0.75, None)
+    plan.stride, plan.began, plan.length = stride, BEGAN, 4
+    own, ran = Strides.__new__(Strides), list[plans.Ran]()
+    own._means = None  # type: ignore[assignment]
+    for _ in range(2):
+        ran.append(own._round(plan, ran))
+    assert [each.spent.all for each in ran] == [2.0 + 14.5, 14.5]
+    assert sum(each.spent.all for each in ran) == now[0] - BEGAN
+    assert [(each.spent.draft, each.spent.engine, each.spent.rows) for each in ran] == [(3.0, 10.0, 2)] * 2
+    assert [each.spent.late for each in ran] == late
