@@ -175,6 +175,19 @@ def test_acceptance_is_learnt_from_every_text_of_a_call():
     assert known.of("it").acceptance.gains().tolist() == other.gains().tolist()
 
 
+def test_a_text_is_promised_what_drafts_are_worth_under_its_own_rule():
+    known = Experience()
+    for _ in range(40):
+        known.of("it", False).acceptance.add(3, 3)
+        known.of("it", True).acceptance.add(3, 0)
+    late, askers = late_of(known), [Asker(i, 3, ("it",), {}, bool(i)) for i in range(2)]
+    for some in (askers, askers[::-1]):
+        late.weigh(some, never, {0, 1})
+        promised = [sum(offer.survivals) for asker in askers for offer in late.offers(asker)]
+        own = [sum(known.of("it", coupled).acceptance.gains()[:3]) for coupled in (False, True)]
+        assert promised == pytest.approx(own)
+
+
 def test_a_text_that_waited_is_not_learnt_by_a_later_promise():
     """What was asked for before is not mixed up with what is weighed now."""
     known = Experience()

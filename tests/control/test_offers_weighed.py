@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from truedraw.control.costs import PassCosts
-from truedraw.control.experience import Experience
+from truedraw.control.experience import MOST_RECORDS, Experience
 from truedraw.control.offers import Offer, Pile
 from truedraw.control.opinion import FADING, LEAN_SPREAD, SPREAD, Lean, Opinion
 from truedraw.control.payoff import PayoffController
@@ -49,6 +49,23 @@ def test_an_offer_is_followed_to_its_end_whatever_is_offered_meanwhile(monkeypat
     texts.offers(asker, {"it": Proposal.chain([8])})
     texts.follow(Round(0, (8,), (), (), (), 0, 0, engine_seconds=1.0, pass_rows=1))
     assert learnt[3:] == [(True, True)]
+
+
+def test_texts_that_are_gone_are_forgotten_though_nobody_saw_their_ends():
+    texts = Texts(Experience())
+    for sample in range(20):
+        texts.offers(Asker(sample, 7, ("it",)), {"it": Proposal.chain([1])})
+    texts.among({*range(9, 20)})
+    texts.among({19})
+    assert set(texts._texts) == {19}
+
+
+def test_of_drafters_that_are_told_apart_the_oldest_go_first():
+    known = Experience()
+    for number in range(MOST_RECORDS + 3):
+        known.of(f"drafter {number}")
+    assert [name for name, _ in known.records][:1] == ["drafter 3"]
+    assert len(known.records) == MOST_RECORDS
 
 
 def test_a_change_is_from_the_present_width_and_none_where_passes_are_alike():

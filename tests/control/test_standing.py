@@ -212,6 +212,7 @@ def test_rounds_of_one_decision_are_read_together() -> None:
         assert passes(controller) == before
         assert turn(controller, asker).tokens
     assert passes(controller) == before + left
+    assert controller._known.drafted_at == controller._known.rounds
     found = controller.account.explanation()
     assert found.rounds == entered.rounds + left
     assert found.draft_rounds == entered.draft_rounds + left

@@ -59,6 +59,14 @@ def test_all_are_asked_where_somebody_drafts() -> None:
     assert controller.rest(MANY) == [0] * len(MANY)
 
 
+def test_where_nobody_offers_anything_nobody_is_thought_to_draft() -> None:
+    """Or all would be asked in every round."""
+    controller = idle()
+    controller._width.rows = 16
+    assert asked(controller) == [*MANY]
+    assert asked(controller) == [4, 5, 6, 7]
+
+
 def test_a_text_that_is_looked_at_stays() -> None:
     assert set(Watch().among(range(10), 0.5, 9)) == {0, 1, 2, 3, 9}
 

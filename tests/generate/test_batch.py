@@ -17,6 +17,7 @@ from generate.interruptions import between_once, interrupted
 from generate.paged_table import toy
 from truedraw import Model, SamplingParams
 from truedraw.control.fixed import FixedController
+from truedraw.draft.none import NoDrafter, NoState
 from truedraw.engine.logits_cache import LogitsCacheUse
 from truedraw.errors import BadInput, BadParameter, BadPrompt, BadProposal, TruedrawError
 from truedraw.generate.generation import INTERRUPTED, Generation, best_first
@@ -143,6 +144,29 @@ def test_an_engine_that_breaks_ends_those_in_the_pass_and_hangs_nobody(model: Mo
     assert model.engine.open_texts == []
 
 
+def test_what_drafts_a_text_is_closed_with_it_though_its_request_goes_on(model: Model) -> None:
+    states = []
+
+    class Held(NoState):
+        def __init__(self) -> None:
+            self.closed = 0
+            states.append(self)
+
+        def close(self) -> None:
+            self.closed += 1
+
+    drafter = NoDrafter()
+    drafter.open = lambda *_: Held()  # type: ignore[method-assign]
+    with model.batch(max_running=1) as batch:
+        run = batch.add("the cat", n=2, seed=1, ignore_eos=True, max_tokens=3)
+        run._job.parts = Parts(drafter, CoupledVerifier(), controller=FixedController(2))
+        while len(states) < 2:
+            batch.step()
+        assert [each.closed for each in states] == [1, 0]
+        assert list(batch.completed()) == [run]
+    assert [each.closed for each in states] == [1, 1]
+
+
 def test_an_engine_that_breaks_is_no_error_of_those_who_have_ended(
     model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,6 +177,7 @@ def test_an_engine_that_breaks_is_no_error_of_those_who_have_ended(
         monkeypatch.setattr(model.engine, "forward", lambda *_: 1 / 0)
         assert set(batch.completed()) == {short, long}
         assert not batch._scheduler.jobs._crowd.jobs
+        assert not batch._scheduler.jobs._open
     assert (short.error is None, long.error is None) == (True, False)
 
 

@@ -163,6 +163,7 @@ def test_of_those_who_gave_up_their_pages_the_oldest_goes_on_first() -> None:
     with batch:
         while len(batch._scheduler.jobs._crowd.evicted) < 2:
             batch.step()
+        assert batch.num_unfinished == 4
         assert list(batch.completed()) == runs
 
 

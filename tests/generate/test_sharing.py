@@ -15,6 +15,7 @@ from truedraw.generate.calls import Calls
 from truedraw.generate.crowd import Crowd
 from truedraw.generate.guarded_drafter import GuardedDrafter, GuardedState
 from truedraw.generate.jobs import Jobs
+from truedraw.generate.known_rows import KnownRows
 from truedraw.generate.planning import LIMITS
 from truedraw.generate.sample import Turn
 from truedraw.generate.shared_drafters import SharedDrafter, SharedDrafters
@@ -164,6 +165,18 @@ def shared_of(monkeypatch, fails=()):
     return SharedDrafters(), speculation, made
 
 
+def test_a_request_that_is_closed_twice_takes_nothing_from_others():
+    own = Made()
+    shared = SharedDrafter(own)
+    first, second = shared.guard(9), shared.guard(9)
+    shared.retire()
+    first.close()
+    first.close()
+    assert own.closed == 0
+    second.close()
+    assert own.closed == 1
+
+
 @pytest.mark.parametrize("kinds", [(True, False), (True, True)])
 def test_rules_of_two_kinds_share_no_drafter(monkeypatch, kinds):
     shared, speculation, made = shared_of(monkeypatch)
@@ -200,8 +213,9 @@ def test_what_holds_texts_is_made_anew_after_so_many_requests(monkeypatch, holds
     shared, speculation, made = shared_of(monkeypatch)
     drafts = SimpleNamespace(vocab_size=9, auto_sources=())
     for _ in range(6):
-        shared.drafters(speculation("ngram"), SimpleNamespace(coupled=True), drafts)
+        shared.drafters(speculation("ngram"), SimpleNamespace(coupled=True), drafts)[0].close()
     assert len(made) == count
+    assert [each.closed for each in made] == [1] * (count - 1) + [0]  # the last one waits for more
 
 
 @pytest.mark.parametrize(("beside", "checked"), [(True, 0), (False, 9)])
@@ -282,6 +296,13 @@ def test_a_pass_that_has_brought_rounds_is_paid_by_those_alone():
     every._turn = Turn([], [SimpleNamespace(sequence=job.root, count=4)], rows=8, engine_seconds=8.0)
     every.collect([SimpleNamespace(sample=0, tokens=(1,))])
     assert job.fill_seconds == 0.0
+
+
+def test_what_was_drawn_waits_for_its_pass_whatever_rows_are_known():
+    trail = SimpleNamespace(cold=False, scores=lambda: "known")
+    drawn, other = (SimpleNamespace(number=n, trail=trail, proposal=each) for n, each in enumerate((NOTHING, None)))
+    assert KnownRows().turn([drawn], prompts_wait=False) is None
+    assert KnownRows().turn([drawn, other], prompts_wait=False).samples == [other]
 
 
 def test_a_job_waits_in_vain_for_nobody():
