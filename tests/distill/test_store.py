@@ -246,3 +246,10 @@ def test_a_line_that_is_damaged_is_refused(fill, damage):
     for opened in (lambda: Rows(folder, SHAPE), lambda: Store(folder, SHAPE, SETTINGS)):
         with pytest.raises(BadFile, match=r"features\.jsonl holds a line that is not ours; give another --work"):
             opened()
+
+
+def test_other_settings_name_the_flag_that_helps(tmp_path):
+    with Store(tmp_path, SHAPE, SETTINGS) as store:
+        store.append(*text_of(0, 5), seconds=1.0)
+    with pytest.raises(BadFile, match=r"other settings: layers .*; give those again, another --work, or --overwrite"):
+        Store(tmp_path, SHAPE, {**SETTINGS, "layers": [0]})

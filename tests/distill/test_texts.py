@@ -88,7 +88,7 @@ def test_time_counts_over_runs(tmp_path, source, told):
 
 def test_another_model_or_width_is_refused(tmp_path, source, told):
     gather(None, TextPlan(tokens=15), tmp_path, SETTINGS, (None, told))
-    with pytest.raises(BadFile, match=r"hidden_size was 64, is 32.*give another file, or --overwrite"):
+    with pytest.raises(BadFile, match=r"hidden_size was 64, is 32.*give those again, another --work, or --overwrite"):
         gather(None, TextPlan(tokens=15), tmp_path, {**SETTINGS, "hidden_size": 32}, (None, told))
     assert len(list(read_texts(tmp_path))) == 2
     gather(None, TextPlan(tokens=5), tmp_path, {**SETTINGS, "hidden_size": 32}, (None, told), overwrite=True)

@@ -28,6 +28,7 @@ CONFIG, WEIGHTS = "config.json", "model.safetensors"  # what others read of it
 PART, OLD = ".truedraw-part", ".truedraw-old"
 """Behind a folder's name and a process: the new one so far, and the one before."""
 LONGEST_NAME = 230  # bytes, which leaves room for what stands behind it meanwhile
+WITH_OTHERS = "give those again, another --work, or --overwrite to begin it anew, with its texts"
 LOCK = "lock"  # the file in --work that a training holds; it stays
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from truedraw.distill.asking import left_out
 from truedraw.distill.clock import Clock
 from truedraw.distill.documents import document_texts
+from truedraw.distill.folders import WITH_OTHERS
 from truedraw.distill.own_texts import LEAST, OPENERS, PROMPTS, Plan, own_texts
 from truedraw.distill.plan import TEXTS, Tell, TextPlan
 from truedraw.distill.texts import NAME, WATCH, Gathered, Record, checked, text_of
@@ -48,7 +49,7 @@ def gather(model: Model, plan: TextPlan, folder: Path, settings: Mapping[str, An
 
     seconds, tell = limit
     too_long = 0 if plan.prompts is None else left_out(model, plan.prompts)
-    with Journal(folder / NAME, settings, overwrite) as journal:
+    with Journal(folder / NAME, settings, overwrite, WITH_OTHERS) as journal:
         journal.renew()
         found = _counted(checked(journal.records(), folder / NAME))
         clock = Clock(found.seconds, seconds)

@@ -22,6 +22,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from truedraw.distill.folders import WITH_OTHERS
 from truedraw.distill.halves import HALF, halved
 from truedraw.distill.read_values import is_number, is_temperature, is_whole
 from truedraw.errors import BadFile, BadParameter
@@ -53,7 +54,7 @@ class Store:
 
     def __init__(self, folder: Path, shape: Shape, settings: Mapping[str, Any], overwrite: bool = False) -> None:
         self.folder, self.shape = folder, shape
-        self._index = Journal(folder / INDEX, settings, overwrite)
+        self._index = Journal(folder / INDEX, settings, overwrite, WITH_OTHERS)
         try:
             self._index.renew()  # the rows are cut below, and none of them may be listed then
             lines = list(self._index.records())

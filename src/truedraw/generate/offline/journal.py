@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 from truedraw.errors import BadFile
 from truedraw.generate.offline.locking import has_locks, opened
-from truedraw.generate.offline.settings import begin, check_removable, forget
+from truedraw.generate.offline.settings import ANEW, begin, check_removable, forget
 from truedraw.whole_files import is_at, replacing
 
 SYNC_SECONDS = 1.0  # between two waits for the disk
@@ -34,10 +34,10 @@ class Journal:
     What an earlier run of the same settings left is kept, unless `overwrite`: then it is gone with the first record, or
     with `renew` where there will be none, and not before, for a run may yet fail to begin. Raises BadFile where the
     file cannot be written, is something else, was begun with other settings (it is then left as it is) or is being
-    written by another process.
+    written by another process. instead: what to do where settings are others.
     """
 
-    def __init__(self, path: Path, settings: Mapping[str, Any], overwrite: bool = False) -> None:
+    def __init__(self, path: Path, settings: Mapping[str, Any], overwrite: bool = False, instead: str = ANEW) -> None:
         self.path = path
         if path.exists() and not path.is_file():
             raise BadFile(f"{path} is no regular file; give a file for the output, or - for stdout")
@@ -48,7 +48,7 @@ class Journal:
             if overwrite:
                 check_removable(path)
             else:
-                begin(path, settings)
+                begin(path, settings, instead)
                 self._cut()
         except BaseException:
             if is_new and not os.fstat(self._file).st_size:
