@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
+from platformdirs import user_cache_path
 
 import truedraw.registry as registered
 from models.tiny_models import random_tensors, tiny_config, write_folder
@@ -40,8 +42,26 @@ class Shapeless(Sound):
         return replace(open_huggingface(name, path), config=SimpleNamespace(context_length="long"))
 
 
+class Curious(Sound):
+    told: ClassVar[dict[str, object]] = {}
+
+    @classmethod
+    def load(cls, checkpoint, threads=None, weights="its own", cache=None):
+        cls.told |= {"weights": weights, "cache": cache}
+        return Sound.load(checkpoint, threads)
+
+
+class Collecting(Curious):
+    @classmethod
+    def load(cls, checkpoint, **options):
+        cls.told |= {"weights": "its own", **options}
+        return Sound.load(checkpoint)
+
+
 KINDS = {
     "sound": Sound,
+    "curious": Curious,
+    "collecting": Collecting,
     "raises": failing(RuntimeError("no device")),
     "exits": failing(SystemExit("no licence")),
     "refuses": failing(BadModelFile("a weight is missing")),
@@ -76,6 +96,14 @@ def opened(folder, engine):
 def test_a_sound_one_runs(folder) -> None:
     with opened(folder, "sound") as model:
         assert len(model.generate("hello", max_tokens=3, ignore_eos=True).choices[0].tokens) == 3
+
+
+@pytest.mark.parametrize("engine", ["curious", "collecting"])
+def test_what_nobody_gives_is_the_engines_own_and_the_cache_is_a_folder(folder, engine, monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for given, told in ({}, "its own"), ({"weights": None}, "its own"), ({"weights": "int8"}, "int8"):
+        with load(folder, engine=engine, **given):
+            assert Curious.told == {"weights": told, "cache": user_cache_path("truedraw")}
 
 
 @pytest.mark.parametrize(("engine", "said"), [

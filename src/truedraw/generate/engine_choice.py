@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from truedraw.errors import BadParameter, UnknownName
 from truedraw.generate.foreign import asked
+from truedraw.models.cache import cache_root
 from truedraw.registry import BUILT_IN, find, names
 from truedraw.sampling.values import differs, shown
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from truedraw.models import Checkpoint
 
 USUAL = {"weights": "auto"}
-"""What an engine that has no such setting need not be told."""
+"""What nobody need give, and no engine is told."""
 ALWAYS_ASKED = ("vocab_size", "context_length", "open", "forward")
 """What no text can do without, of protocol.Engine."""
 
@@ -90,13 +91,13 @@ def told(name: str, kind: Any, given: Mapping[str, Any], cache: Path | None) -> 
 
     Raises BadParameter for an option that the engine does not have.
     """
-    wanted = {option: value for option, value in given.items() if value is not None}
+    usual = {option for option, value in given.items() if value is None or not differs(value, USUAL.get(option))}
+    wanted = {option: value for option, value in given.items() if option not in usual}
     what = f"the plug-in {name!r} does not say which options its load has"
     known = asked("engine", what, lambda: signature(kind.load)).parameters
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
-        return {**wanted, "cache": cache}
-    for option in [option for option in wanted if option not in known]:
-        value = wanted.pop(option)
-        if differs(value, USUAL.get(option)):
+        return {**wanted, "cache": cache_root(cache)}
+    for option, value in wanted.items():
+        if option not in known:
             raise BadParameter(option, f"got {shown(value)}, but the engine {name} has no such setting; leave it out")
-    return {**wanted, "cache": cache} if "cache" in known else wanted
+    return {**wanted, "cache": cache_root(cache)} if "cache" in known else wanted
