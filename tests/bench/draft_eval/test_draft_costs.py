@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from bench.draft_eval.tables import TableCell, toy_with_head
@@ -6,6 +7,7 @@ from truedraw.bench.draft_eval.costs import as_shares, call_seconds, draft_secon
 from truedraw.bench.draft_eval.texts import write
 from truedraw.bench.pairs import Task
 from truedraw.control.costs import PassCosts
+from truedraw.draft.head.kinds.at_once import AtOnce
 from truedraw.draft.head.opening import Head
 from truedraw.generate.speculation import Speculation
 from truedraw.protocol import PassTable
@@ -29,6 +31,11 @@ def test_calls_are_timed_by_rows_and_drafts_by_tokens():
     (text,) = write(model, [Task("a", (0, 1))], SamplingParams(seed=1, max_tokens=9), lambda: None)
     for trees in (False, True):
         assert [*draft_seconds(model, text, Speculation("head"), (1, 4), trees=trees)] == [1, 4]
+
+
+def test_a_head_of_one_position_takes_no_further_step():
+    cell = AtOnce(np.arange(3), lambda features, _last: np.zeros((len(features), 1, 3), np.float32))
+    assert {name: [*each] for name, each in call_seconds(Head(cell, (0.5,), 1), 2, 3).items()} == {"begin": [2, 4, 8]}
 
 
 def test_only_an_engine_that_knows_tells():

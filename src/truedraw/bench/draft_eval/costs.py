@@ -46,13 +46,16 @@ def pass_seconds(engine: Engine) -> PassCosts | None:
 
 
 def call_seconds(head: Head, streams: int, width: int) -> dict[str, dict[int, float]]:
-    """Of both calls of a head's network by rows; `streams` of `width` numbers are what it reads of a row."""
-    found: dict[str, dict[int, float]] = {"begin": {}, "step": {}}
+    """Of both calls of a head's network by rows; `streams` of `width` numbers are what it reads of a row. One that
+    drafts a single token has no further step."""
+    steps = head.levels != 1
+    found: dict[str, dict[int, float]] = {"begin": {}, **({"step": {}} if steps else {})}
     for rows in CALL_ROWS:
         features, tokens = np.ones((rows, streams, width), np.float32), np.full(rows, head.cell.tokens[0])
         states = head.cell.begin(features, tokens)[0].copy()
         found["begin"][rows] = seconds_of(lambda: head.cell.begin(features, tokens))  # noqa: B023 - called at once
-        found["step"][rows] = seconds_of(lambda: head.cell.step(states, tokens))  # noqa: B023
+        if steps:
+            found["step"][rows] = seconds_of(lambda: head.cell.step(states, tokens))  # noqa: B023
     return found
 
 
