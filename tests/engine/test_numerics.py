@@ -2,16 +2,21 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from engine.decoder import tiny_checkpoint
+from truedraw.engine.constants.matrix import dense
+from truedraw.engine.constants.rounding import quantise
 from truedraw.engine.cpu import CPUEngine
 from truedraw.engine.cpu import arithmetic as module
 from truedraw.engine.cpu.arithmetic import numerics
 from truedraw.engine.numerics import NUMERICS
 from truedraw.engine.openvino.core import computes, core
+from truedraw.engine.openvino.nodes import parameter, times
 from truedraw.errors import EngineError
 from truedraw.protocol import Work
+from truedraw.silent_openvino import openvino
 
 
 def test_what_a_processor_has_no_instructions_for_is_float32(monkeypatch):
@@ -60,3 +65,15 @@ def test_a_model_runs_on_a_processor_without_bfloat16(monkeypatch, tmp_path, nam
     engine = CPUEngine.load(tiny_checkpoint(), cache=tmp_path, cache_bytes=8 << 20, numerics=name)
     assert engine.forward([Work(engine.open([1, 2, 3]))])[0].logits.shape[0] == 1
     engine.close()
+
+
+@pytest.mark.parametrize("width", [1, 15, 16, 17, 18, 19, 21, 23, 25, 27, 29, 30, 31, 32, 33])
+def test_products_of_any_width_are_right(width):
+    """Of many rows: those of a few are right without any doing."""
+    rng = np.random.default_rng(width)
+    matrix, rows = quantise(rng.normal(size=(24, width)).astype(np.float32)), rng.normal(size=(13, width))
+    x = parameter("x", [-1, width], np.float32)
+    model = openvino().Model([times(x, matrix)], [x], "product")
+    found = core().compile_model(model, "CPU", NUMERICS["runtime"].properties(1))([rows.astype(np.float32)])[0]
+    expected, size = rows @ dense(matrix).T, np.abs(rows) @ np.abs(dense(matrix)).T
+    assert np.abs(found - expected).max() < 0.01 * size.max()

@@ -14,15 +14,14 @@ from truedraw.engine.openvino.nodes import (
     Node,
     constant,
     copied,
-    dequantised,
     integers,
-    linear,
     looked_up,
     named,
     parameter,
     rms_norm,
     split,
     stored,
+    times,
 )
 from truedraw.protocol import Ints
 from truedraw.silent_openvino import openvino, operations
@@ -82,7 +81,7 @@ class Graphs:
         gate, up = split(both, [inner, inner])
         z = op.add(y, self._layer(op.multiply(op.swish(gate), up), ["mlp.down_proj"], inner, [self._width]))
         said = self._said(z)
-        logits = linear(said, dequantised(self._head, stored(self._head)))
+        logits = times(said, self._head)
         state = said if self._folder.norm_output else z
         return ov.Model([copied(state, "after"), named(logits, "logits")], [mixed, residual], "after")
 
@@ -170,7 +169,7 @@ class Graphs:
         matrix = self._constants.kept(
             np.concatenate([self._constants.numbers(f"{name}.weight", (size, width)) for name, size in parts])
         )
-        found = linear(x, dequantised(matrix, stored(matrix)))
+        found = times(x, matrix)
         if not any(self._folder.has(f"{name}.bias") for name, _ in parts):
             return found
         biases = [self._constants.bias(f"{name}.bias", size) for name, size in parts]

@@ -20,13 +20,12 @@ from truedraw.engine.openvino.core import core
 from truedraw.engine.openvino.nodes import (
     Node,
     constant,
-    dequantised,
-    linear,
     looked_up,
     parameter,
     rms_norm,
     split,
     stored,
+    times,
 )
 from truedraw.engine.openvino.requests import Request
 from truedraw.protocol import Ints
@@ -100,7 +99,7 @@ class Parts:
     def product(self, x: Node, matrix: Matrix) -> Node:
         """Any matrix."""
         self._held.append(matrix)
-        return linear(x, dequantised(matrix, stored(matrix)))
+        return times(x, matrix)
 
     def logits(self, x: Node) -> Node:
         """e(tokens) x [n, known]."""

@@ -21,9 +21,7 @@ from truedraw.engine.constants.weights import Constants
 from truedraw.engine.openvino.nodes import (
     Node,
     constant,
-    dequantised,
     integers,
-    linear,
     looked_up,
     named,
     parameter,
@@ -32,6 +30,7 @@ from truedraw.engine.openvino.nodes import (
     split,
     stored,
     take_rows,
+    times,
 )
 from truedraw.engine.openvino.paging import Attention
 from truedraw.errors import UnsupportedModel
@@ -108,7 +107,7 @@ class _Decoder:
         rows = self._rows["logit_rows"]
         final = self._norm(take_rows(x, rows), "model.norm.weight")
         tied = self._config.tie_embeddings
-        logits = linear(final, dequantised(table, held)) if tied else self._linear(final, HEAD)
+        logits = times(final, table, held) if tied else self._linear(final, HEAD)
         outputs = [named(logits, "logits")]
         if hidden_layers and hidden_text:
             rows = self._rows[HIDDEN_ROWS] = parameter(HIDDEN_ROWS, [-1], np.int32)
@@ -169,11 +168,10 @@ class _Decoder:
         matrix = self._constants.matrix(weights)
         if matrix is None:
             return op.concat([self._linear(x, weight) for weight in weights], 1)
-        return linear(x, dequantised(matrix, stored(matrix)))
+        return times(x, matrix)
 
     def _linear(self, x: Node, name: str) -> Node:
-        matrix = self._matrix(name)
-        return linear(x, dequantised(matrix, stored(matrix)))
+        return times(x, self._matrix(name))
 
     def _matrix(self, name: str) -> Matrix:
         matrix = self._constants.matrix((name,))

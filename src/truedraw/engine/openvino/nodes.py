@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from truedraw.protocol import Logits
 from truedraw.silent_openvino import openvino, operations
 
 Node = Any  # openvino.Node or one of its outputs: openvino has no usable annotations
+MISREAD = range(17, 32, 2)
+"""Input features that the runtime's kernels for int8 make wrong products of; with zeros behind them they do not."""
 INNER_AXIS = 3  # of [rows, heads, 1, head_dim]; rotary fusion wants it counted from the front
 
 
@@ -146,6 +149,18 @@ def linear(x: Node, weight: Node) -> Node:
     op = operations()
 
     return op.matmul(x, weight, False, True)
+
+
+def times(x: Node, matrix: Matrix, held: Node | None = None) -> Node:
+    """The same by a matrix; held: `stored` of it, where it is there already."""
+    op = operations()
+
+    if matrix.values.dtype == np.int8 and matrix.width in MISREAD:
+        more = MISREAD.stop - matrix.width
+        x = op.pad(x, integers(0, 0), integers(0, more), "constant")
+        matrix = replace(matrix, values=np.pad(matrix.values, ((0, 0), (0, more))))
+        held = constant(matrix.values, np.int8)
+    return linear(x, dequantised(matrix, stored(matrix) if held is None else held))
 
 
 def split(x: Node, sizes: list[int]) -> list[Node]:
