@@ -32,6 +32,14 @@ def test_the_likeliest_of_a_row(vocab: int, dtype) -> None:
         assert np.array_equal(values[: len(best)], logits[best])
 
 
+@pytest.mark.parametrize("vocab", [1, 7, 63, 65, 2047])
+def test_what_lies_behind_a_row_is_none_of_it(vocab: int) -> None:
+    memory, ids = np.full(vocab + 100, 1e30, np.float32), np.empty(3, np.int32)
+    memory[:vocab] = row(4, vocab)
+    likeliest(memory[:vocab], ids, np.empty(3))
+    assert ids.max() < vocab
+
+
 def test_what_has_no_probability_is_not_among_them() -> None:
     logits = np.full(100, -np.inf, np.float32)
     logits[[3, 70]] = 1.0, 2.0

@@ -43,7 +43,9 @@ CONFIGS = {
     "llama, linear rope": replace(PLAIN, rope_scaling={"rope_type": "linear", "factor": 4.0}),
     "llama, llama3 rope": replace(PLAIN, rope_scaling=LLAMA3, rope_theta=500000.0),
     "qwen2": replace(PLAIN, architecture="qwen2", qkv_bias=True, num_kv_heads=1),
-    "qwen3": replace(PLAIN, architecture="qwen3", qk_norm=True, head_dim=64, tie_embeddings=False),
+    "qwen3": replace(
+        PLAIN, architecture="qwen3", qk_norm=True, head_dim=64, tie_embeddings=False, rms_norm_eps=0.3
+    ),  # so much that no norm can do without
 }
 
 

@@ -91,3 +91,21 @@ def test_what_no_row_sees_may_be_no_number(tmp_path, name) -> None:
     for own, other in zip(passes(fresh), passes(spoilt), strict=True):
         assert np.isfinite(own).all()
         assert np.array_equal(own, other)
+
+
+@pytest.mark.parametrize("length", [45, 46])
+def test_nor_what_a_node_of_a_tree_does_not_see(tmp_path, length) -> None:
+    """A draft whose numbers are none spoils what stands behind it, and nothing beside it."""
+    engine, spoilt = engine_of(tmp_path, "three heads of keys", 2), 77
+    runner = engine._passes.runner
+    (codes, scales), *others = runner._model
+    scales = scales.copy()
+    scales[spoilt] = np.nan
+    runner._model = (codes, scales), *others
+    text = engine.open([token for token in TEXT if token != spoilt][:length], alone=True)
+    tree = Proposal(np.array([spoilt, 5, 6, 7, 8]), np.array([-1, 0, -1, 2, 3]), (None,) * 5)
+    among = engine.forward([Work(text, tree)])[0].logits.copy()
+    alone = engine.forward([Work(text, Proposal.chain([6, 7, 8]))])[0].logits
+    assert not np.isfinite(among[1:3]).any()
+    assert np.isfinite(alone).all()
+    assert np.array_equal(among[[0, 3, 4, 5]], alone)

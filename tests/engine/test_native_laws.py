@@ -196,6 +196,15 @@ def test_a_tree_s_nodes_have_the_bits_of_chains(engine, length):
     sequence.close()
 
 
+def test_each_tree_of_a_pass_has_a_mask_of_its_own(engine):
+    rng = np.random.default_rng(3)
+    works = [Work(engine.open(TEXT[:end]), random_tree(rng, nodes, 96)) for end, nodes in ((40, 6), (33, 9), (70, 3))]
+    together = [scores.logits.copy() for scores in engine.forward(works)]
+    for work, rows in zip(works, together, strict=True):
+        np.testing.assert_array_equal(engine.forward([work])[0].logits, rows)
+        work.sequence.close()
+
+
 def test_hidden_states_are_the_streams(tmp_path):
     layers = (1, 0)  # as they are asked for, not as they are computed
     weights = RandomWeights(PLAIN)

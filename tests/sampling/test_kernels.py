@@ -165,6 +165,18 @@ def test_a_row_is_the_same_in_fresh_memory_and_in_used(how: Transform) -> None:
         assert (tokens[row], *logs[row]) == (alone[0], *own[0])
 
 
+@pytest.mark.parametrize("how", [Transform(), Transform(top_k=40), Transform(top_p=0.9), Transform(0.0)], ids=str)
+@pytest.mark.parametrize("size", [7, 65, 100, 2047])
+def test_what_lies_behind_a_row_is_not_looked_at(size: int, how: Transform) -> None:
+    wide = np.full((300, size + 100), 1e30, np.float32)
+    logits = wide[:, :size]
+    logits[:] = np.random.default_rng(size).normal(size=size)
+    tokens, logs = draw(logits, how, named(300))
+    again, same = draw(logits.copy(), how, named(300))
+    assert (tokens == again).all()
+    assert (logs == same).all()
+
+
 def reference_mask(weights: np.ndarray, count: int) -> np.ndarray:
     mask = np.zeros(weights.size, dtype=bool)
     mask[np.argsort(-weights, kind="stable")[:count]] = True

@@ -89,6 +89,12 @@ def test_a_tree_holds_the_likeliest_nodes(batches, merged, text, budget, floor) 
         ends.append([*ends[parent + 1], token])
 
 
+def test_a_token_may_stand_behind_several_nodes() -> None:
+    source = known([[[5, 1, 3], [5, 2, 3]]], 6)
+    tokens, parents, found = source.draft(tail(source, [5]), 4, 0.0, True)
+    assert (tokens.tolist(), parents.tolist(), found.tolist()) == ([1, 2, 3, 3], [-1, -1, 0, 1], [0.5] * 4)
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=3), st.lists(st.integers(0, 2), max_size=8), st.integers(1, 6),
        st.sampled_from([0, 0.4]))  # fmt: skip
