@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 
@@ -67,3 +68,16 @@ def test_an_error_before_the_first_token_is_all_there_is(cli, monkeypatch) -> No
     monkeypatch.setattr(TabularEngine, "forward", never)
     done = cli("generate", "the cat", "-m", "tabular", "--json")
     assert (done.code, done.out) == (2, "")
+
+
+@pytest.mark.parametrize("error", [MemoryError(), MemoryError("27 MiB"), OSError(errno.ENOMEM, "Cannot allocate")])
+def test_memory_that_the_system_does_not_give_is_one_line(cli, monkeypatch, error) -> None:
+    def opened(*_given: object, **_named: object) -> None:
+        raise error
+
+    monkeypatch.setattr("truedraw.cli.options.opened", opened)
+    done = cli("generate", "the cat", "-m", "tabular")
+    assert (done.code, done.out) == (2, "")
+    (line,) = done.err.splitlines()
+    assert line.startswith("truedraw: error: there is not enough memory")
+    assert "()" not in line

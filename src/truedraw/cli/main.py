@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from errno import ELOOP, ENAMETOOLONG
+from errno import ELOOP, ENAMETOOLONG, ENOMEM
 from typing import Annotated, Any
 
 import typer
@@ -69,13 +69,23 @@ def run(args: Sequence[str]) -> int:
         stdout_to_nowhere()
         typer.echo(f"{PROGRAM}: error: the output cannot be written: {error.strerror or error}", err=True)
         return ERROR
-    except OSError as error:
-        if error.errno not in NO_NAMES:
+    except (MemoryError, OSError) as error:
+        if not (said := _refused(error)):
             raise
-        said = f"{PROGRAM}: error: {error.filename}: {error.strerror or error}; give another path"
-        typer.echo(safe(said), err=True)
+        typer.echo(safe(f"{PROGRAM}: error: {said}"), err=True)
         return ERROR
     return code if isinstance(code, int) else 0
+
+
+def _refused(error: MemoryError | OSError) -> str:
+    """What the system does not give, and what to do about it; empty where the program is at fault."""
+    if isinstance(error, MemoryError) or error.errno == ENOMEM:
+        why = " ".join(str(getattr(error, "strerror", None) or error).split())
+        said = f" ({why})" if why else ""
+        return f"there is not enough memory{said}; free some, raise the limit on it (ulimit -v), or ask for less"
+    if error.errno in NO_NAMES:
+        return f"{error.filename}: {error.strerror or error}; give another path"
+    return ""
 
 
 def _nobody_reads(error: BaseException) -> bool:
