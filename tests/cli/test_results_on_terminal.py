@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -60,3 +61,45 @@ def test_a_run_that_outlives_its_terminal_ends_well(tmp_path) -> None:
         run.communicate(json.dumps({"prompt": "the cat"}).encode())
     assert run.returncode == 0
     assert len(output.read_text().splitlines()) == 1
+
+
+def test_a_run_that_is_ended_in_the_midst_of_its_bar_shows_the_cursor_again(tmp_path) -> None:
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-m", "truedraw", "generate", "--input", "-", *FLAGS, "-o", str(tmp_path / "out.jsonl")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=theirs, stderr=theirs, env=XTERM) as run:
+        os.close(theirs)
+        seen = b""
+        while b"tokens/s" not in seen:
+            seen += os.read(ours, 1 << 16)
+        run.terminate()
+        seen += b"".join(iter(lambda: _read(ours), b""))
+    os.close(ours)
+    assert run.returncode == -signal.SIGTERM
+    assert seen.rindex(b"\x1b[?25h") > seen.rindex(b"\x1b[?25l")
+
+
+def test_ctrl_c_in_a_callback_of_compiled_code_shows_the_cursor_again() -> None:
+    code = """
+import truedraw.cli.main as line
+from rich.console import Console
+
+class Gone:
+    def __del__(self):
+        raise KeyboardInterrupt
+
+def run(arguments):
+    Console(stderr=True).show_cursor(False)
+    Gone()
+
+line.run = run
+from truedraw.cli.start import main
+main()
+"""
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, env=XTERM) as run:
+        os.close(theirs)
+        seen = b"".join(iter(lambda: _read(ours), b""))
+    os.close(ours)
+    assert run.returncode == 130
+    assert seen.endswith(b"\x1b[?25l\x1b[?25h")

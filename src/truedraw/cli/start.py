@@ -8,6 +8,7 @@ import sys
 from types import FrameType
 from typing import Any
 
+from truedraw.cli.cursor import show_cursor, show_cursor_when_ended
 from truedraw.cli.exit_codes import INTERRUPTED
 from truedraw.cli.garbage import never_looked_for_again, seldom_looked_for
 
@@ -20,6 +21,7 @@ def main() -> None:
     sys.unraisablehook = _unraisable
     seldom_looked_for()
     _open_streams()
+    show_cursor_when_ended()
     from truedraw.cli.main import run
 
     if wanted:
@@ -97,5 +99,6 @@ def _after_interrupt(problem: Any) -> None:
 def _unraisable(problem: Any) -> None:
     """ctrl-C inside a callback of compiled code, where Python can raise nothing and would print a traceback."""
     if isinstance(problem.exc_value, KeyboardInterrupt):
+        show_cursor()
         os._exit(INTERRUPTED)
     sys.__unraisablehook__(problem)
