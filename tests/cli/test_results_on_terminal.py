@@ -63,6 +63,20 @@ def test_a_run_that_outlives_its_terminal_ends_well(tmp_path) -> None:
     assert len(output.read_text().splitlines()) == 1
 
 
+def test_results_that_come_to_a_closed_terminal_are_an_error(tmp_path) -> None:
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-m", "truedraw", "generate", "--input", "-", *FLAGS]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=theirs, stderr=subprocess.PIPE, env=XTERM) as run:
+        os.close(theirs)
+        run.stdin.write(b"\n" * 200_000)  # more than a pipe holds: it is being read
+        run.stdin.flush()
+        os.close(ours)
+        _, said = run.communicate(json.dumps({"prompt": "the cat"}).encode())
+    assert run.returncode == 2
+    assert said.splitlines()[-1] == b"truedraw: error: the output cannot be written: Input/output error"
+    assert b"Traceback" not in said
+
+
 def test_a_run_that_is_ended_in_the_midst_of_its_bar_shows_the_cursor_again(tmp_path) -> None:
     ours, theirs = os.openpty()
     command = [sys.executable, "-m", "truedraw", "generate", "--input", "-", *FLAGS, "-o", str(tmp_path / "out.jsonl")]

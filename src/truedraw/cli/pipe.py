@@ -42,16 +42,17 @@ class Remarks(io.FileIO):
 
 
 def mark_output() -> None:
-    """From here on stdout raises OutputError, unless it is a terminal, which is never full, and stderr no error: a
-    terminal may be closed while a run that was told not to mind goes on."""
-    if not sys.stdout.isatty():
-        sys.stdout = _over(Output, sys.stdout)
+    """From here on stdout raises OutputError and stderr no error: a terminal, too, may be closed while a run that was
+    told not to mind goes on."""
+    sys.stdout = _over(Output, sys.stdout)
     sys.stderr = _over(Remarks, sys.stderr)
 
 
 def _over(kind: type[io.FileIO], stream: TextIO) -> TextIO:
-    """The same stream over a file of another kind."""
+    """The same stream over a file of another kind; a console of Windows, which takes no bytes, stays as it is."""
     if not isinstance(stream, io.TextIOWrapper):
+        return stream
+    if type(getattr(stream.buffer, "raw", stream.buffer)) is not io.FileIO:
         return stream
     with suppress(OSError):
         stream.flush()
