@@ -1,6 +1,6 @@
 import json
 import os
-from errno import ENOSPC
+from errno import EIO, ENOSPC
 from io import BytesIO
 
 import pytest
@@ -379,3 +379,15 @@ def test_results_that_are_gone_are_not_said_to_be_there(tmp_path, what):
         path.write_text("")
     with pytest.raises(BadFile, match=r"out\.jsonl was removed or moved"):
         journal.close()
+
+
+def test_a_file_that_the_disk_does_not_give_back_is_said_to_be_unreadable(path, monkeypatch):
+    with Journal(path, SETTINGS) as journal:
+        journal.append({"line": 1})
+
+    def failing(*_given):
+        raise OSError(EIO, "Input/output error")
+
+    monkeypatch.setattr("truedraw.generate.offline.journal._end_of_last_line", failing)
+    with pytest.raises(BadFile, match="cannot be read: Input/output error"):
+        Journal(path, SETTINGS)

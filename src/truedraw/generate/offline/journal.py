@@ -141,7 +141,7 @@ class Journal:
 
     def _cut(self) -> None:
         """Drop what follows the last line break: a line that a killed process did not finish."""
-        with self.path.open("rb") as file:
+        with _reading(self.path), self.path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
             whole = _end_of_last_line(file, size)
         if whole < size:
@@ -156,11 +156,16 @@ def to_line(record: dict[str, Any]) -> bytes:
 
 def read_records(path: Path) -> Iterator[dict[str, Any]]:
     """The lines of such a file, whoever writes it; raises BadFile. An unfinished last line is left out."""
+    with _reading(path), path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if line.endswith(b"\n"):
+                yield _record(line, path, number)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
     try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                if line.endswith(b"\n"):
-                    yield _record(line, path, number)
+        yield
     except OSError as error:
         raise BadFile(f"{path} cannot be read: {error.strerror}") from error
 
