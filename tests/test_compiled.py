@@ -140,6 +140,19 @@ def test_a_full_disk_only_costs_time(tmp_path):
     assert not [*tmp_path.rglob("*.nbc")]
 
 
+def test_what_a_killed_process_left_half_written_goes_when_it_is_old(tmp_path):
+    old, fresh = tmp_path / "f.py311.0a.nbc.tmp.12ab", tmp_path / "f.py311.nbi.tmp.34cd"
+    other = tmp_path / "f.py3112.nbi.tmp.56ef"
+    for part in (old, fresh, other):
+        part.write_bytes(b"half")
+    for part in (old, other):
+        os.utime(part, (0, 0))
+    SafeFiles(str(tmp_path), "f.py311", None).save("key", 1)
+    assert not old.exists()
+    assert fresh.exists()
+    assert other.exists()
+
+
 def test_two_signatures_have_two_names_whoever_compiles_first():
     """numba counts: two processes that start with nothing would give both codes the first name."""
     first, second = SafeFiles("", "f.py311", None), SafeFiles("", "f.py311", None)

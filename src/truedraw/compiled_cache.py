@@ -20,6 +20,7 @@ from glob import escape
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
+from time import time
 from typing import Any
 
 from llvmlite import binding
@@ -29,6 +30,7 @@ from numba.core.runtime import rtsys
 
 from truedraw.compiled_for import UNTOLD
 
+STALE_SECONDS = 3600.0  # since a file was last written to: whoever wrote it was killed
 DIGEST_BYTES = 32  # of sha256, behind what pickle reads
 
 
@@ -113,6 +115,7 @@ class SafeFiles(IndexDataCacheFile):  # type: ignore[misc]
     def save(self, key: Any, data: Any) -> None:
         """The index comes last: what it names is there. With the first code of new sources that of old ones goes."""
         name, known = self._name_of(key), self._load_index()
+        self._remove_parts()
         if not known:
             self._remove_all()
         self._save_data(name, data)
@@ -156,6 +159,13 @@ class SafeFiles(IndexDataCacheFile):  # type: ignore[misc]
         for file in Path(self._cache_path).glob(pattern):
             with suppress(OSError):
                 file.unlink()
+
+    def _remove_parts(self) -> None:
+        """What killed processes left half written, see `_open_for_write`."""
+        for part in Path(self._cache_path).glob(escape(str(self._index_name).removesuffix(".nbi")) + ".*.tmp.*"):
+            with suppress(OSError):
+                if time() - part.stat().st_mtime > STALE_SECONDS:
+                    part.unlink()
 
     def _name_of(self, key: Any) -> str:
         digest = sha256(repr((key, self._source_stamp)).encode()).hexdigest()[:16]
