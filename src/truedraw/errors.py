@@ -3,7 +3,7 @@
 TruedrawError
 ├── BadInput               what the caller gave cannot be used (also a ValueError)
 │   ├── BadParameter       a sampling or speculation parameter: `.parameter` names it
-│   ├── BadPrompt          an empty prompt, or one longer than the model's context
+│   ├── BadPrompt          an empty prompt, one longer than the model's context, or one that its template refuses
 │   ├── BadFile            a file that is missing, unreadable, or not what it should be
 │   │   └── BadModelFile   a model file that is broken, truncated or incomplete
 │   ├── UnknownModel       a name that is neither in the catalogue, nor a path, nor on the hub

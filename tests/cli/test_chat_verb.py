@@ -83,6 +83,18 @@ def test_a_full_context_is_told_and_not_remembered(capsys):
         talk(conversation(context_length=12, ignore_eos=True), ["a", "a"], QUIET, at_terminal=False)
 
 
+def test_a_turn_that_the_template_refuses_is_told_and_not_remembered(capsys):
+    text = toy_text()
+    refusing = "{% if messages[-1].content == 'the' %}{{ raise_exception('not this') }}{% endif %}" + TEMPLATE
+    tokenizer = Tokenizer(text.load_tokenizer(), eos_ids=text.eos_ids, chat_template=refusing)
+    talked = Conversation(Model("toy", TabularEngine(TOY_TABLE), tokenizer), {"seed": 3}, Speculation())
+    talk(talked, ["the cat", "the", "the dog"], QUIET, at_terminal=True)
+    assert [message["content"] for message in talked.messages[::2]] == ["the cat", "the dog"]
+    assert "refused the conversation: not this" in capsys.readouterr().err
+    with pytest.raises(BadPrompt):
+        talk(talked, ["the"], QUIET, at_terminal=False)
+
+
 def test_an_answer_that_is_interrupted_is_kept_as_far_as_it_came(capsys, interrupted_in_pass):
     interrupted_in_pass(6)
     talked = conversation(ignore_eos=True, max_tokens=40)

@@ -23,7 +23,8 @@ DROPPED = "\nstopped; this turn is forgotten"  # behind the ^C that a terminal s
 
 
 def talk(conversation: Conversation, lines: Iterable[str], output: OutputFlags, at_terminal: bool) -> None:
-    """Answer line after line. A person may go on after a full context, a full cache or a ctrl-C; a script is told."""
+    """Answer line after line. A person may go on after a full context, a full cache, a turn that the template refuses
+    or a ctrl-C; a script is told."""
     for line in lines:
         if line.strip() == LEAVE:
             return

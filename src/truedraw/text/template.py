@@ -12,7 +12,7 @@ from jinja2.ext import Extension
 from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from truedraw.errors import BadInput
+from truedraw.errors import BadInput, BadPrompt
 from truedraw.handlers import pass_on
 from truedraw.text.characters import check_characters
 
@@ -51,7 +51,7 @@ class ChatTemplate:
             raise BadInput(f"the model's chat template is broken: {_why(error)}") from error
 
     def render(self, messages: Sequence[Mapping[str, Any]], variables: Mapping[str, Any]) -> str:
-        """The text of a conversation; raises BadInput with what the template complained of.
+        """The text of a conversation; raises BadInput, BadPrompt with what the template complained of.
 
         It is shown copies, of nothing but JSON's kinds: what a template calls can touch nothing of the caller's.
         """
@@ -70,7 +70,7 @@ class ChatTemplate:
         except Exception as error:  # a template can fail in any way, and it came with the model
             pass_on(error)
             said = self._strange(whole) or _why(error)
-            raise BadInput(f"the model's chat template refused the conversation: {said}") from error
+            raise BadPrompt(f"the model's chat template refused the conversation: {said}") from error
 
     def _strange(self, messages: Sequence[Mapping[str, Any]]) -> str:
         """Which part of a message is no text, where the template looks at no parts, or that there is none; else ""."""
