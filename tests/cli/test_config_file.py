@@ -56,6 +56,13 @@ def test_a_key_of_a_speculative_config_is_not_taken_for_the_flag_of_its_name(cli
     assert (done.code, "TRUEDRAW_MODEL" in done.err) == (2, False)
 
 
+def test_a_switch_may_be_called_as_what_switches_it_off(cli, config):
+    assert "rounds" in cli("generate", "the", "-m", "tabular", "--config", config("no-stats = false\n")).err
+    assert not cli("generate", "the", "-m", "tabular", "--config", config("no-stats = true\n")).err
+    path = config("no-stats = true\nstats = true\n")
+    assert "stands there twice" in cli("generate", "the", "-m", "tabular", "--config", path).err
+
+
 def test_a_byte_order_mark_is_no_part_of_the_file(cli, config):
     assert tokens(cli("generate", "the", "--config", config(f"\ufeff{TOY}max-tokens = 3\n"))) == 3
 

@@ -91,7 +91,8 @@ def _checked(table: Mapping[str, Any], words: Words, flags: Mapping[str, Option]
         option = flags[name]
         if option.name in values:
             raise BadFile(f"--config {path}: {name} stands there twice, with a dash or by another name; give it once")
-        values[option.name] = _value(key, value, option, path)
+        given = _value(key, value, option, path)
+        values[option.name] = not given if name in _names(option.secondary_opts) else given
     return values
 
 
@@ -121,10 +122,19 @@ def _words(context: Any) -> Words:
 def _verb(command: Any) -> Verb:
     """A verb, or a group of them, which may have no flags."""
     options = [each for each in command.params if each.param_type_name == "option"]
-    flags = {name: each for each in options if each.name not in NOT_IN_A_FILE for name in typed_names(each)}
+    flags = {name: each for each in options if each.name not in NOT_IN_A_FILE for name in _file_names(each)}
     return Verb(flags, {name: _verb(inner) for name, inner in getattr(command, "commands", {}).items()})
 
 
 def typed_names(option: Option) -> list[str]:
     """As it is typed, without the dashes: a parameter of Python may be called otherwise."""
-    return [each[2:].replace("-", "_") for each in option.opts if each.startswith("--")]
+    return _names(option.opts)
+
+
+def _file_names(option: Option) -> list[str]:
+    """Those, and what switches it off, as no_stats."""
+    return _names([*option.opts, *option.secondary_opts])
+
+
+def _names(typed: Iterable[str]) -> list[str]:
+    return [each[2:].replace("-", "_") for each in typed if each.startswith("--")]
