@@ -56,6 +56,21 @@ def test_a_key_of_a_speculative_config_is_not_taken_for_the_flag_of_its_name(cli
     assert (done.code, "TRUEDRAW_MODEL" in done.err) == (2, False)
 
 
+def test_an_error_about_a_key_of_a_speculative_config_says_where_it_stands(cli, config, monkeypatch):
+    whole, path = '{"num_speculative_tokens": -1}', config("spec-tokens = -1\n")
+
+    def said(*more):
+        return cli("generate", "the", "-m", "tabular", *more).err.rstrip()
+
+    assert said("--config", path).endswith(f"0 or more (from --config {path})")
+    monkeypatch.setenv("TRUEDRAW_SPECULATIVE_CONFIG", whole)
+    assert said("--config", path).endswith("0 or more (from TRUEDRAW_SPECULATIVE_CONFIG)")
+    monkeypatch.delenv("TRUEDRAW_SPECULATIVE_CONFIG")
+    monkeypatch.setenv("TRUEDRAW_SPEC_TOKENS", "-1")
+    assert said("--config", path).endswith("0 or more (from TRUEDRAW_SPEC_TOKENS)")
+    assert said("--speculative-config", whole).endswith("0 or more")
+
+
 def test_a_switch_may_be_called_as_what_switches_it_off(cli, config):
     assert "rounds" in cli("generate", "the", "-m", "tabular", "--config", config("no-stats = false\n")).err
     assert not cli("generate", "the", "-m", "tabular", "--config", config("no-stats = true\n")).err
