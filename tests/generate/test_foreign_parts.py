@@ -12,9 +12,12 @@ import truedraw.registry as registered
 from known_laws import Scenario, TableDrafter, random_table
 from models.tiny_models import random_tensors, tiny_config, write_folder
 from truedraw import Model, load
+from truedraw.draft.mix import MixDrafter
 from truedraw.engine.cpu import CPUEngine
 from truedraw.engine.tabular import TabularEngine
 from truedraw.errors import BadParameter, EngineError, TruedrawError
+from truedraw.generate.calls import Calls
+from truedraw.generate.foreign_drafter import ForeignDrafter
 from truedraw.generate.guarded_drafter import GuardedDrafter
 from truedraw.generate.verdict import believed
 from truedraw.models.toy import TOY_TABLE
@@ -275,3 +278,45 @@ def test_laws_of_numbers_that_rules_read(kind) -> None:
     guard = GuardedDrafter(Usual(CASE.draft), 3)
     run(CASE, Seeded(), TraversalVerifier(), guard)
     assert guard.fault is None
+
+
+class Lists(TableDrafter):
+    """Says the same as its base, in something that is no Proposal of arrays."""
+
+    def __init__(self, tables=CASE.draft, kind="list") -> None:
+        super().__init__(tables)
+        self.kind = kind
+
+    def propose(self, states, budgets, randomness):
+        return [self.said(proposal) for proposal in super().propose(states, budgets, randomness)]
+
+    def said(self, proposal):
+        tokens, parents = proposal.tokens, proposal.parents
+        return {
+            "list": tokens.tolist(),
+            "nothing": None,
+            "lists": Proposal(tokens.tolist(), parents.tolist(), proposal.laws),
+            "no laws": Proposal(tokens, parents, None),
+            "an opinion": Proposal(tokens, parents, proposal.laws, [0.5] * len(tokens)),
+        }[self.kind]
+
+
+SAID = {
+    "list": "a text got a list; give a protocol.Proposal",
+    "nothing": "a text got a NoneType; give a protocol.Proposal",
+    "lists": "draft tokens are a list and their parents a list; give int64 arrays",
+    "no laws": "the laws of the draft tokens are a NoneType; give a tuple",
+    "an opinion": "give a float array with a number from 0 to 1 for each node",
+}
+
+
+@pytest.mark.parametrize("kind", SAID)
+@pytest.mark.parametrize("calls", [Calls(), Calls(beside=True)])
+def test_what_is_no_proposal_is_told_as_such_also_of_a_source_of_a_mix(kind, calls) -> None:
+    alone, sources = GuardedDrafter(Lists(kind=kind), 3, calls), [ForeignDrafter(Lists(kind=kind), calls)]
+    mixed = GuardedDrafter(MixDrafter(lambda _: sources[0], sources=["ngram"]), 3)
+    for guard in (alone, mixed):
+        (text,) = run(CASE, Seeded(), TraversalVerifier(), guard)
+        assert len(text) == CASE.max_tokens
+        assert "BadProposal" in guard.fault
+        assert SAID[kind] in guard.fault

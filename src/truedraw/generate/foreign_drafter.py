@@ -15,6 +15,7 @@ from truedraw.generate.calls import Calls
 from truedraw.generate.own_copy import own_copy
 from truedraw.generate.proposals_of import proposals_of
 from truedraw.protocol import NOTHING, Drafter, DraftState, Law, Proposal, Randomness, Scores
+from truedraw.verify.proposal_parts import check_kinds
 
 
 class ForeignState:
@@ -62,6 +63,8 @@ class ForeignDrafter:
         inner, asked = [states[i].inner for i in able], [budgets[i] for i in able]
         chances = [randomness[i] for i in able]
         found, _ = self.calls.timed(lambda: [*map(own_copy, proposals_of(self.drafter, inner, asked, chances))])
+        for proposal in found:
+            check_kinds(proposal)
         proposals = dict(zip(able, found, strict=True))
         return [proposals.get(i, NOTHING) for i in range(len(states))]
 

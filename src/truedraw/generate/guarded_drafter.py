@@ -31,6 +31,7 @@ from truedraw.generate.own_copy import own_copy
 from truedraw.generate.proposals_of import proposals_of
 from truedraw.handlers import pass_on
 from truedraw.protocol import NOTHING, Drafter, DraftState, Law, Proposal, Randomness, Scores
+from truedraw.verify.proposal_parts import no_proposal
 from truedraw.verify.proposals import check_for, mark_checked
 from truedraw.verify.sound_part import sound_part
 
@@ -169,6 +170,8 @@ class GuardedDrafter:
 
     def _believed(self, proposal: Proposal, budget: int) -> Proposal:
         """The proposal; where it breaks its contract what is sound of it, and the last one."""
+        if not isinstance(proposal, Proposal):
+            raise no_proposal(proposal)
         if self.calls.beside:
             proposal = own_copy(proposal)
         try:

@@ -13,7 +13,9 @@ from truedraw.protocol import Proposal, SparseLaw
 
 
 def own_copy(proposal: Proposal) -> Proposal:
-    """The same; what is no array stays what it is, for whoever checks the whole."""
+    """The same; what is no array, or no proposal, stays what it is, for whoever checks the whole."""
+    if not isinstance(proposal, Proposal):
+        return proposal
     laws = proposal.laws
     return Proposal(
         copied(proposal.tokens),

@@ -8,6 +8,7 @@ from truedraw.compiled import later
 from truedraw.errors import BadInput, BadProposal
 from truedraw.protocol import NOTHING, ROOT, DraftLaw, Floats, Proposal, Rows, SparseLaw
 from truedraw.sampling.transform import fits
+from truedraw.verify.proposal_parts import OPINION, check_kinds, kind_of
 
 IS_LAWFUL = later("truedraw.sampling.kernels.lawful", "is_lawful")
 NUMBERS = ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1")
@@ -58,17 +59,15 @@ def check_confidence(proposal: Proposal) -> None:
         return
     right = isinstance(given, np.ndarray) and given.shape == (len(proposal),) and given.dtype.kind == "f"
     if not right or not all(0.0 <= each <= 1.0 for each in given.tolist()):
-        raise BadProposal(f"confidence is {given!r:.80}; give a float array with a number from 0 to 1 for each node")
+        raise BadProposal(f"confidence is {given!r:.80}; {OPINION}")
 
 
 def check_tree(proposal: Proposal) -> None:
     """Raises BadProposal unless every node has a parent that stands before it, and a law or None."""
     if proposal is NOTHING:
         return
+    check_kinds(proposal)
     n = len(proposal)
-    if not has_ids(proposal):
-        tokens, parents = kind_of(proposal.tokens), kind_of(proposal.parents)
-        raise BadProposal(f"draft tokens are {tokens} and their parents {parents}; give int64 arrays")
     if len(proposal.parents) != n or len(proposal.laws) != n:
         raise BadProposal(
             f"{n} draft tokens came with {len(proposal.parents)} parents and {len(proposal.laws)} laws; give one each"
@@ -76,21 +75,6 @@ def check_tree(proposal: Proposal) -> None:
     for node, parent in enumerate(proposal.parents.tolist()):
         if not ROOT <= parent < node:
             raise BadProposal(f"draft node {node} has parent {parent}; a parent is -1 or an earlier node")
-
-
-def has_ids(proposal: Proposal) -> bool:
-    """Whether its tokens and parents are arrays [n] of whole numbers."""
-    parts = proposal.tokens, proposal.parents
-    if not all(isinstance(each, np.ndarray) and each.ndim == 1 for each in parts):
-        return False
-    return not len(proposal) or all(each.dtype.kind in "iu" for each in parts)
-
-
-def kind_of(part: object) -> str:
-    """Of numbers, in a word or two."""
-    if not isinstance(part, np.ndarray):
-        return f"a {type(part).__name__}"
-    return str(part.dtype) if part.ndim == 1 else f"{part.dtype} of shape {part.shape}"
 
 
 def check_law(law: DraftLaw, vocab: int, token: int, node: int) -> None:

@@ -20,7 +20,8 @@ import numpy as np
 from truedraw.errors import BadProposal
 from truedraw.handlers import pass_on
 from truedraw.protocol import NOTHING, ROOT, Proposal
-from truedraw.verify.proposals import check_confidence, check_node, has_ids
+from truedraw.verify.proposal_parts import has_ids
+from truedraw.verify.proposals import check_confidence, check_node
 
 
 def sound_part(proposal: Proposal, vocab: int, budget: int) -> Proposal:
