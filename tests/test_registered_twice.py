@@ -32,8 +32,15 @@ def test_two_packages_with_one_name_are_both_named(installed) -> None:
     assert "mine" not in usable_names("verifiers")
 
 
-def test_a_package_that_is_found_twice_is_one(installed) -> None:
-    installed(point("one"), point("one"))
+def test_two_packages_that_name_the_same_part_are_two(installed) -> None:
+    installed(point("one"), point("other"))
+    with pytest.raises(UnknownName, match=r"registered by one \(mine:Rule\) and other \(mine:Rule\); remove all but"):
+        find("verifiers", "mine")
+
+
+@pytest.mark.parametrize("names_of_it", [("one", "one"), ("my-rule", "My_Rule")])
+def test_a_package_that_is_found_twice_is_one(installed, names_of_it) -> None:
+    installed(*map(point, names_of_it))
     assert find("verifiers", "mine") is TokenVerifier
     assert names("verifiers").count("mine") == 1
 

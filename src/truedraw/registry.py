@@ -7,6 +7,7 @@ a table of their own ("truedraw.lossy_verifiers"), so that no list and no look-u
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -90,7 +91,7 @@ def find(kind: str, name: str) -> Any:
         raise UnknownName(
             f"no {called} is called {name!r}{did_you_mean(name, known)}; choose one of: {', '.join(known)}"
         )
-    if len(points) > 1 and len({point.value for point in points}) > 1:  # else it is one package, found twice
+    if len({(_package(point), point.value) for point in points}) > 1:  # else it is one package, found twice
         having = " and ".join(dict.fromkeys(map(_origin, points)))
         raise UnknownName(f"the {called} {name!r} is registered by {having}; remove all but one of these packages")
     return _loaded(points[0])
@@ -98,8 +99,16 @@ def find(kind: str, name: str) -> Any:
 
 def _origin(point: EntryPoint) -> str:
     """The package of a plug-in, and what it names there."""
-    package = getattr(point.dist, "name", None) or "a package without a name"
-    return f"{package} ({point.value})"
+    return f"{_name(point) or 'a package without a name'} ({point.value})"
+
+
+def _package(point: EntryPoint) -> str:
+    """The same however its name is written."""
+    return re.sub(r"[-_.]+", "-", _name(point)).lower()
+
+
+def _name(point: EntryPoint) -> str:
+    return str(getattr(getattr(point, "dist", None), "name", None) or "")
 
 
 def _loaded(point: EntryPoint) -> Any:
