@@ -174,6 +174,13 @@ def test_a_text_file_is_one_text_however_it_is_read(tmp_path, monkeypatch) -> No
         assert read(path) == [text.encode()]
 
 
+@pytest.mark.parametrize("data", [b"", b"\xef\xbb\xbf"])
+def test_a_text_file_that_holds_nothing_is_no_text(tmp_path, data) -> None:
+    path = tmp_path / "x.txt"
+    path.write_bytes(data)
+    assert read(path) == []
+
+
 def test_kinds_go_by_the_name_unless_told(lines, tmp_path) -> None:
     path, upper = lines({"text": "a"}, name="x.json"), lines({"text": "b"}, name="Y.JSONL")
     assert read(path, upper) == [b'{"text": "a"}\n', b"b"]

@@ -57,17 +57,18 @@ class Texts:
 
     def of_text(self, file: BinaryIO, name: str) -> Iterator[Words]:
         """One text, in pieces that end with a line."""
-        decoder, place = getincrementaldecoder("utf-8-sig")(), 0
+        decoder, place, is_empty = getincrementaldecoder("utf-8-sig")(), 0, True
         while chunk := file.read(READ_BYTES) + file.readline(READ_BYTES):
             try:
                 piece = decoder.decode(chunk)
                 place += len(chunk)
             except UnicodeDecodeError as error:
                 _bad(f"{name}, about byte {place + error.start + 1}", "not UTF-8; save the file as UTF-8")
+            is_empty = is_empty and not piece
             yield self._ids(piece)
         if decoder.getstate()[0]:
             _bad(f"{name}, at its end", "half a character; save the file as UTF-8")
-        if place:
+        if not is_empty:
             yield np.array([END], np.int32)
 
     def of_lines(self, lines: Iterable[bytes], name: str) -> Iterator[Words]:
