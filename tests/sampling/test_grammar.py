@@ -107,6 +107,8 @@ def test_json_schemas_are_taken_as_mappings_and_as_text() -> None:
         ({"regex": 5}, "regex", "give a text"),
         ({"regex": None, "json_schema": "{"}, "json_schema", "not JSON"),
         ({"json_schema": "[1]"}, "json_schema", "give an object"),
+        ({"json_schema": {"const": "\ud800"}}, "json_schema", "not UTF-8 at"),
+        ({"json_schema": '{"properties": {"\\ud83dx": true}}'}, "json_schema", "not UTF-8 at"),
         ({"json_schema": {"type": {1, 2}}}, "json_schema", "not JSON"),
         ({"json_schema": {"minimum": float("nan")}}, "json_schema", "not JSON"),
         ({"json_schema": {"type": "wibble"}}, "json_schema", "wibble"),

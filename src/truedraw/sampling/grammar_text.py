@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from truedraw.errors import BadInput, BadParameter
 from truedraw.sampling.gbnf import to_lark
+from truedraw.sampling.ranges import check_utf8
 from truedraw.sampling.values import not_json, once_each, once_each_at, shown
 from truedraw.threads.roomy import with_stack
 
@@ -95,7 +96,9 @@ def schema_text(schema: Any) -> str:
     text = _json(schema)
     if text is None:
         raise BadParameter("json_schema", f'got {shown(schema)}; give an object, for instance {{"type": "object"}}')
-    _check_integers("json_schema", json.loads(text))
+    parsed = json.loads(text)
+    check_utf8("json_schema", json.dumps(parsed, ensure_ascii=False))
+    _check_integers("json_schema", parsed)
     return text
 
 
