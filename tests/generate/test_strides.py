@@ -19,6 +19,7 @@ from truedraw.draft.none import NoState
 from truedraw.engine.cpu.paged_engine import PagedEngine
 from truedraw.engine.paged.sequence import PagedSequence
 from truedraw.engine.paged.stride import PagedStride
+from truedraw.errors import EngineError
 from truedraw.generate import seeds
 from truedraw.generate.at_once import strides
 from truedraw.generate.at_once.machine import Machine
@@ -497,6 +498,22 @@ def test_an_engine_that_fails_ends_all_who_have_begun(model, by_python, monkeypa
         assert len(first.result().choices[0].tokens) == 3
         assert waiting[0].error is None
         assert len(waiting[0].result().choices[0].tokens) == SETTINGS["max_tokens"]
+
+
+@pytest.mark.parametrize("odd", [lambda rows: rows[:, 1:], lambda rows: rows[:0], lambda rows: rows.astype(np.float16)])
+def test_rows_of_other_sizes_draw_no_token(model, by_python, monkeypatch, odd) -> None:
+    score, calls = PagedStride.score, []
+
+    def broken(self, proposal):
+        calls.append(1)
+        found = score(self, proposal)
+        return replace(found, logits=odd(found.logits)) if len(calls) == 3 else found
+
+    monkeypatch.setattr(PagedStride, "score", broken)
+    run = model.start(PROMPT, speculative=False, **SETTINGS)
+    with pytest.raises(EngineError, match=r"the engine gave logits of these shapes and types: \["):
+        list(run)
+    assert len(run.result().choices[0].tokens) == 3
 
 
 @pytest.mark.parametrize("at", range(2, 14))

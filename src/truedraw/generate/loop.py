@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import replace
 
-import numpy as np
-
 from truedraw import protocol as p
 from truedraw.draft.site import hear
 from truedraw.errors import EngineError, OutOfPages
@@ -19,14 +17,12 @@ from truedraw.generate.drawn_plainly import Drawn, drawn_plainly
 from truedraw.generate.guesses import guess
 from truedraw.generate.judging import Spent, judged, round_of
 from truedraw.generate.lent_rows import WatchedRows
+from truedraw.generate.logits_sizes import check_sizes
 from truedraw.generate.means import Means
 from truedraw.generate.sample import Parts, Sample, Schedule, Together, Turn
 from truedraw.handlers import is_mistake
-from truedraw.sampling.values import shown
 from truedraw.sampling.working_time import working_seconds
 from truedraw.threads import NOBODY
-
-TYPES = np.float32, np.float64  # of logits
 
 __all__ = ["Parts", "Sample", "Schedule", "Together", "Turn", "rounds"]
 
@@ -88,25 +84,9 @@ def score(engine: p.Engine, schedule: Schedule, turn: Turn) -> list[p.Scores]:
             schedule.make_room(turn, error)
         else:
             turn.padding = getattr(engine, "padding_rows", 0)  # see protocol.FillsUp, an instance check takes longer
-            check_sizes(engine, works, scores)
+            check_sizes(engine, [work.proposal for work in works], scores)
             return scores
     return []
-
-
-def check_sizes(engine: p.Engine, works: list[p.Work], scores: list[p.Scores]) -> None:
-    """Of what an engine says: compiled code goes by them, and a token that nobody has must not be drawn.
-
-    Raises EngineError.
-    """
-    found = [(np.shape(each.logits), getattr(each.logits, "dtype", None) in TYPES) for each in scores or ()]
-    wanted = [((1 + len(work.proposal), engine.vocab_size), True) for work in works]
-    if found != wanted:
-        got = [(shape, str(getattr(each.logits, "dtype", type(each.logits).__name__)))
-               for (shape, _), each in zip(found, scores or (), strict=True)]  # fmt: skip
-        raise EngineError(
-            f"the engine gave logits of these shapes and types: {shown(got)}; for these texts they have to be "
-            f"{shown([shape for shape, _ in wanted])} of float32 or float64, a row for each node and one more"
-        )
 
 
 def verify(schedule: Schedule, turn: Turn, means: Means) -> list[p.Round]:

@@ -17,6 +17,7 @@ from truedraw.generate.at_once.machines import Machines
 from truedraw.generate.at_once.plan import Deciding, Plan, Ran, ask, is_simple, source_of, stand_of, stands_behind
 from truedraw.generate.guess import Guess, fresh_guesses
 from truedraw.generate.judging import Spent, judged, round_of
+from truedraw.generate.logits_sizes import check_sizes
 from truedraw.generate.means import Means
 from truedraw.generate.sample import Sample, Schedule, Turn
 from truedraw.handlers import is_mistake
@@ -171,7 +172,9 @@ class Strides:
 
     def _scored(self, plan: Plan, proposal: p.Proposal) -> p.Scores:
         try:
-            return plan.stride.score(proposal)
+            scores = plan.stride.score(proposal)
+            check_sizes(self._engine, [proposal], [scores])
+            return scores
         except Exception as error:
             self._error = error if is_mistake(error) else None
             raise

@@ -1,0 +1,29 @@
+"""What logits an engine has to give, whoever asks it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from truedraw import protocol as p
+from truedraw.errors import EngineError
+from truedraw.sampling.values import shown
+
+TYPES = np.float32, np.float64  # of logits
+
+
+def check_sizes(engine: p.Engine, proposals: Sequence[p.Proposal], scores: Sequence[p.Scores]) -> None:
+    """Of what an engine says: compiled code goes by them, and a token that nobody has must not be drawn.
+
+    Raises EngineError.
+    """
+    found = [(np.shape(each.logits), getattr(each.logits, "dtype", None) in TYPES) for each in scores or ()]
+    wanted = [((1 + len(proposal), engine.vocab_size), True) for proposal in proposals]
+    if found != wanted:
+        got = [(shape, str(getattr(each.logits, "dtype", type(each.logits).__name__)))
+               for (shape, _), each in zip(found, scores or (), strict=True)]  # fmt: skip
+        raise EngineError(
+            f"the engine gave logits of these shapes and types: {shown(got)}; for these texts they have to be "
+            f"{shown([shape for shape, _ in wanted])} of float32 or float64, a row for each node and one more"
+        )
