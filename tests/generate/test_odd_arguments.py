@@ -99,6 +99,17 @@ def test_a_number_of_many_digits_where_something_else_is_meant(model, given, tol
         model.generate("the", **given)
 
 
+class Mute:
+    def __repr__(self) -> str:
+        raise RuntimeError("no words")
+
+
+@pytest.mark.parametrize("name", ["temperature", "stop", "json_schema", "schedule", "logit_bias", "speculative"])
+def test_a_value_that_has_no_words_for_itself(model, name: str) -> None:
+    with pytest.raises(BadParameter, match=f"^{name}: .*a Mute that cannot be shown"):
+        model.generate("the", **{name: Mute()})
+
+
 @pytest.mark.parametrize(("given", "told"), [
     ({"mirostat": np.array([1, 2])}, r"^mirostat: got \[1, 2\]; give 2, or 0"),
     ({"mirostat": False}, r"^mirostat: got False; give 2, or 0"),

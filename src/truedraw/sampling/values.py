@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from truedraw.errors import BadInput, BadParameter
+from truedraw.handlers import pass_on
 
 LONGEST_SHOWN = 60  # characters of a value that a message repeats
 PLAIN = frozenset({int, float, str, bool, type(None)})
@@ -74,11 +75,14 @@ def is_one_of(value: object, names: Iterable[str]) -> bool:
 
 
 def shown(value: object) -> str:
-    """A value as a message repeats it: short, and without an error where Python refuses to write a number out."""
+    """A value as a message repeats it: short, and without an error where Python refuses to write a number out, or what
+    somebody made has no words for itself."""
     try:
         text = repr(value)
-    except ValueError:
-        return "a number of thousands of digits"
+    except Exception as error:
+        pass_on(error)
+        is_long = type(error) is ValueError and "digits" in str(error)
+        return "a number of thousands of digits" if is_long else f"a {type(value).__name__} that cannot be shown"
     return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"
 
 
