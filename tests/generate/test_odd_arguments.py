@@ -55,6 +55,11 @@ def test_a_folder_may_be_a_text(tmp_path) -> None:
             assert loaded.generate("the", max_tokens=1, ignore_eos=True).choices[0].tokens
 
 
+def test_no_name_is_no_folder() -> None:
+    with pytest.raises(BadParameter, match=r"^cache: got ''; give a folder"):
+        load("tabular", cache="")
+
+
 def test_progress_is_a_function() -> None:
     with pytest.raises(BadParameter, match=r"^progress: got 3; give a function"):
         load("tabular", progress=3)

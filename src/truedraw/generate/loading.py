@@ -103,6 +103,8 @@ def _check_kinds(paths: Mapping[str, Any], names: Mapping[str, Any], progress: A
     for option, value in paths.items():
         if not isinstance(value, str | PathLike) and (value is not None or option == "name"):
             raise BadParameter(option, f"got {shown(value)}; give a text or a path")
+    if paths["cache"] == "":  # which a path takes for the folder one is in
+        raise BadParameter("cache", "got ''; give a folder, \".\" for this one, or None for your own")
     for option, value in names.items():
         if not isinstance(value, str) and (value is not None or option == "engine"):
             raise BadParameter(option, f"got {shown(value)}; give a name")
