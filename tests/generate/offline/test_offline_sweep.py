@@ -1,3 +1,4 @@
+import json
 from dataclasses import replace
 from pathlib import Path
 from sys import maxsize
@@ -127,6 +128,13 @@ def sample(**changes):
 def test_only_an_error_that_another_try_may_not_meet_leaves_its_sample_to_be_drawn(kind, found):
     failed = {"prompt": 0, "sample": 0, **SWEEP.points[0].params(), "error": {"type": kind, "message": "no"}}
     assert list(drawn([failed], Path("out"), SWEEP).values()) == found
+
+
+def test_samples_of_one_point_share_it():
+    records = [sample(sample=number, **point.params()) for point in SWEEP.points for number in range(SWEEP.n)]
+    found = drawn([json.loads(json.dumps(record)) for record in records], Path("out"), SWEEP)
+    assert len(found) == len(records) > len(SWEEP.points)
+    assert len({id(draw.point) for draw in found}) == len(SWEEP.points)
 
 
 def test_a_part_of_a_sample_is_none():

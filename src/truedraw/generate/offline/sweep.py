@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from sys import float_info, maxsize
 from typing import Any
@@ -99,13 +99,14 @@ def drawn(records: Iterable[Mapping[str, Any]], path: Path | None, sweep: Sweep 
     twice.
     """
     found: dict[Draw, bool] = {}
-    points = frozenset[Point]() if sweep is None else frozenset(sweep.points)
+    points, met = frozenset[Point]() if sweep is None else frozenset(sweep.points), dict[Point, Point]()
     for record in records:
         if may_pass(record):
             continue
         draw = draw_of(record, path)
         if draw in found:
             raise _misplaced(draw, path, "twice")
+        draw = replace(draw, point=met.setdefault(draw.point, draw.point))  # one for all its samples
         if sweep is not None and not _is_of(draw, sweep, points):
             raise _misplaced(draw, path, "which is none of this sweep")
         found[draw] = "error" in record
