@@ -110,11 +110,17 @@ class Result:
             "prompt_tokens": len(self.prompt_tokens),
             "seed": self.seed,
             "exact": self.exact,
-            **({} if self.loss is None else {"lossy": asdict(self.loss)}),
-            **({} if self.fallback is None else {"fallback": self.fallback}),
+            **self.drafting_dict(),
             **({"dropped": self.dropped} if self.dropped else {}),
             "choices": [choice.to_dict() for choice in self.choices],
             "stats": self.stats.to_dict(),
+        }
+
+    def drafting_dict(self) -> dict[str, Any]:
+        """What was not as usual in drafting, for JSON: what a lossy rule did, and why drafting was given up."""
+        return {
+            **({} if self.loss is None else {"lossy": asdict(self.loss)}),
+            **({} if self.fallback is None else {"fallback": self.fallback}),
         }
 
     def to_pandas(self) -> Any:

@@ -130,6 +130,21 @@ def test_only_an_error_that_another_try_may_not_meet_leaves_its_sample_to_be_dra
     assert list(drawn([failed], Path("out"), SWEEP).values()) == found
 
 
+class Breaks:
+    def open(self, tokens, law):
+        raise RuntimeError("no drafts today")
+
+
+def test_a_record_tells_what_was_not_as_usual_in_drafting(model, monkeypatch):
+    usual = run(model, replace(SWEEP, n=1))
+    assert not any({"lossy", "fallback"} & record.keys() for record in usual)
+    lossy = {"method": "ngram", "rejection_sample_method": "lenient", "allow_lossy": True}
+    record = run(model, replace(SWEEP, n=1, speculative=lossy))[0]
+    assert record["lossy"]["rule"] == "lenient"
+    monkeypatch.setattr("truedraw.draft.ngram.NgramDrafter.open", Breaks.open)
+    assert "no drafts today" in run(model, replace(SWEEP, n=1, speculative="ngram"))[0]["fallback"]
+
+
 def test_samples_of_one_point_share_it():
     records = [sample(sample=number, **point.params()) for point in SWEEP.points for number in range(SWEEP.n)]
     found = drawn([json.loads(json.dumps(record)) for record in records], Path("out"), SWEEP)

@@ -83,6 +83,7 @@ def sample_record(request: Request, outcome: Result | TruedrawError) -> dict[str
         "text": choice.text,
         "finish_reason": choice.finish_reason,
         "exact": choice.exact,
+        **outcome.drafting_dict(),
         "prompt_tokens": len(outcome.prompt_tokens),
         "token_ids": list(choice.tokens),
         "logprobs": list(choice.logprobs),
