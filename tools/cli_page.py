@@ -56,7 +56,15 @@ def row(option: Any) -> str:
         else ""
     )
     environment = f"`{option.envvar}`" if option.envvar else ""
-    return f"| {names} | {environment} | {str(option.help).replace('|', '&#124;')}{told} |"
+    choices = ", ".join(f"`{choice}`" for choice in _choices(option))
+    one_of = f" One of {choices}." if choices else ""
+    return f"| {names} | {environment} | {str(option.help).replace('|', '&#124;')}{one_of}{told} |"
+
+
+def _choices(option: Any) -> tuple[str, ...]:
+    """The only values that it takes, where they are few; typer has called their place otherwise."""
+    kind = getattr(option, "type_descriptor", None) or getattr(option, "type", None)
+    return tuple(getattr(kind, "choices", None) or ())
 
 
 if __name__ == "__main__":
