@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from draft.mixing import SOURCES, inner, mix
 from truedraw import Model, load
 from truedraw.draft.chances import OwnChance
-from truedraw.draft.mix import MixDrafter
+from truedraw.draft.mix import MOST_SOURCES, MixDrafter
 from truedraw.draft.mix_sources import LEAST, MOST, Trust
 from truedraw.draft.mix_tree import UNKNOWN
+from truedraw.draft.ngram import MOST_LOOKED_UP
 from truedraw.errors import BadInput, BadParameter, BadProposal
 from truedraw.protocol import NOTHING, ROOT, Drafter, DraftState, LooksAhead, Proposal, Purpose, Scores
 from truedraw.sampling.law import SamplingLaw
@@ -316,6 +319,12 @@ def test_a_bad_share_is_refused(share) -> None:
 def test_a_share_where_certain_drafts_stand_beside_no_others(sources) -> None:
     with pytest.raises(BadParameter, match=r"^mix_certain_share: got 0.5, but no source .*; leave it out, or name one"):
         MixDrafter(inner, sources=sources, mix_certain_share=0.5)
+
+
+def test_limits_stand_in_the_page() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "drafters.md").read_text()
+    assert f"1 to {MOST_SOURCES} of them; default" in page
+    assert f"1 to 4 by default, {MOST_LOOKED_UP} at most" in page
 
 
 def test_rules_for_chains_are_refused() -> None:
