@@ -6,6 +6,7 @@ import contextlib
 import errno
 import io
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -129,6 +130,27 @@ class Ending:
         headers.write_header(whole, header, place)
         file.write(whole.getvalue()[place * HEADER_BYTES :][: self.length])
         raise Stop
+
+
+NONSENSE = {
+    "ends before its segments": lambda h: replace(h, end=h.segments[0].end - 1),
+    "ends before it begins": lambda h: replace(h, end=0, segments=()),
+    "counts backwards": lambda h: replace(h, sequence=-1),
+    "a segment in the headers": lambda h: replace(h, segments=(replace(h.segments[0], start=0),)),
+    "a segment before the file": lambda h: replace(h, segments=(replace(h.segments[0], start=-5),)),
+    "more texts than tokens": lambda h: replace(h, segments=(replace(h.segments[0], num_texts=999),)),
+    "true in the place of a number": lambda h: replace(h, segments=(replace(h.segments[0], num_texts=True),)),
+}
+
+
+@pytest.mark.parametrize("what", NONSENSE)
+def test_a_header_whose_numbers_cannot_be_is_damaged(path, what) -> None:
+    header = NONSENSE[what](index_of(path, [[1, 2, 3]]))
+    with path.open("r+b") as file:
+        for place in (0, 1):
+            headers.write_header(file, header, place)
+    with pytest.raises(BadFile, match="is damaged: neither of its headers"):
+        open_index(path)
 
 
 @pytest.mark.parametrize("length", [0, 17, 60, 200, HEADER_BYTES])

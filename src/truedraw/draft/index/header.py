@@ -134,5 +134,13 @@ def _header(data: bytes) -> Header | None:
         header = Header(**{**entry, "segments": tuple(Segment(**segment) for segment in entry["segments"])})
     except (KeyError, TypeError, ValueError, RecursionError):
         return None
+    return header if _is_sound(header) else None
+
+
+def _is_sound(header: Header) -> bool:
+    """Whether its numbers can be those of a file: segments lie within it, and hold what they say."""
     numbers = header.sequence, header.end, *(number for each in header.segments for number in astuple(each))
-    return header if all(isinstance(number, int) for number in numbers) else None
+    if not all(type(number) is int and number >= 0 for number in numbers):
+        return False
+    inside = all(each.start >= FIRST_WORD and each.end <= header.end for each in header.segments)
+    return inside and header.end >= FIRST_WORD and all(each.num_suffixes >= 0 for each in header.segments)
