@@ -214,6 +214,7 @@ def test_a_theta_beside_scaling_that_counts_first_is_no_guess(folder):
         {"rope_scaling": {"rope_type": "dynamic", "factor": 4}},
         {"partial_rotary_factor": 0.5},
         {"is_causal": False},
+        {"is_causal": None},
         {"model_type": "granite"},  # whose network has multipliers besides
         {"model_type": "qwen2"},
         {"model_type": ["llama"]},

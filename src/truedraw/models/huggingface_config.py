@@ -80,7 +80,7 @@ def _default_head_dim(architecture: str, hidden: int, heads: int) -> int:
 def _refuse_the_rest(fields: Fields, kind: str) -> None:
     fields.refuse("hidden_act", (None, "silu"))
     fields.refuse("partial_rotary_factor", (None, 1, 1.0))
-    fields.refuse("is_causal", (None, True))
+    _refuse_both_ways(fields)
     for key in ("mlp_bias", "use_sliding_window", "quantization_config"):
         fields.refuse(key)
     if CLASSES[kind] != "qwen2":  # whose projections have their fixed set of biases
@@ -92,6 +92,13 @@ def _refuse_the_rest(fields: Fields, kind: str) -> None:
         raise UnsupportedModel(f"{fields.where}: layers with sliding attention are not supported")
     if kind == "MistralForCausalLM" or fields.get("model_type") == "mistral":
         fields.refuse_window("sliding_window", fields.positive("max_position_embeddings"), MISTRAL_WINDOW)
+
+
+def _refuse_both_ways(fields: Fields) -> None:
+    """Raises UnsupportedModel where tokens see later ones: by anything that is not true, null included."""
+    value = fields.values.get("is_causal", True)
+    if value is not True:
+        raise UnsupportedModel(f"{fields.where}: is_causal = {value!r:.60} is not supported; it must be absent or true")
 
 
 def _rope(fields: Fields) -> Fields:
