@@ -11,7 +11,9 @@ from tiny_models import random_tensors, tiny_config, write_folder, write_openvin
 
 from truedraw.errors import BadModelFile, UnsupportedModel
 from truedraw.models import open_checkpoint
+from truedraw.models.folder_text import folder_text
 from truedraw.models.safetensors_weights import check_lengths
+from truedraw.text import Tokenizer
 
 LLAMA3 = {
     "rope_type": "llama3",
@@ -380,6 +382,26 @@ def test_text_side(folder):
     (folder / "additional_chat_templates").mkdir()
     (folder / "additional_chat_templates" / "tool_use.jinja").write_text("U")
     assert open_checkpoint(folder).text.tool_template == "U"
+
+
+def test_tokens_that_only_the_settings_of_a_tokenizer_name(folder):
+    plain = open_checkpoint(folder).text.load_tokenizer()
+    new = plain.get_vocab_size()
+    assert len(plain.encode("a<new>b").ids) > 3
+    added = {
+        str(new): {"content": "<new>", "special": True},
+        str(new + 7): {"content": "<far>", "special": True},
+        str(new + 1): {"content": "<beyond>", "special": True},
+        "x": {"content": "<odd>"},
+        "1": None,
+    }
+    (folder / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": added}))
+    text = folder_text(folder, {}, new + 1)
+    found = Tokenizer(text.load_tokenizer())
+    assert found.encode("a<new>b")[1] == new
+    assert found.is_special(new)
+    assert found.token_bytes(new) == b"<new>"
+    assert found.encode("<far><beyond>") == Tokenizer(plain).encode("<far><beyond>")
 
 
 # --------------------------------------------------------------------------------------------------- OpenVINO

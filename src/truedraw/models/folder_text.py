@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache, partial
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ TEMPLATES = "additional_chat_templates"  # the one folder within a model's that 
 NAMED = tuple(
     f"{kind}_token" for kind in ("bos", "eos", "pad", "unk", "cls", "sep", "mask")
 )  # special tokens that chat templates write
+SWITCHES = "special", "lstrip", "rstrip", "single_word", "normalized"  # of an added token
 SAMPLING_KEYS = (
     "temperature",
     "top_k",
@@ -47,7 +49,7 @@ def folder_text(folder: Path, config: dict[str, Any], vocab_size: int) -> TextPa
         tokenizer, known, {folder / GENERATION: generation, folder / "config.json": config}, vocab_size
     )
     return TextParts(
-        load_tokenizer=partial(load_tokenizer, folder / "tokenizer.json"),
+        load_tokenizer=partial(_whole_tokenizer, folder, tokenizer.get("added_tokens_decoder"), vocab_size),
         chat_template=_chat_template(folder, tokenizer, "default"),
         tool_template=_chat_template(folder, tokenizer, "tool_use"),
         bos_id=next(iter(special.ids("bos")), None),
@@ -68,6 +70,29 @@ def load_tokenizer(path: Path) -> Tokenizer:
     found.no_truncation()  # what its training was cut and filled up to is no part of the vocabulary
     found.no_padding()
     return found
+
+
+def _whole_tokenizer(folder: Path, added: Any, vocab_size: int) -> Tokenizer:
+    """That of tokenizer.json, with the tokens that tokenizer_config.json alone names, as in transformers.
+
+    One that would not get the id that it has there stays a text.
+    """
+    from tokenizers import AddedToken
+
+    found = load_tokenizer(folder / "tokenizer.json")
+    known, entries = found.get_added_tokens_decoder(), added.items() if isinstance(added, dict) else ()
+    for i, entry in sorted(((int(key), each) for key, each in entries if _is_id(key)), key=itemgetter(0)):
+        text = _content(entry) if isinstance(entry, dict) else None
+        if text and i not in known and i < vocab_size and _gets(found, text, i):
+            settings = {name: entry[name] for name in SWITCHES if isinstance(entry.get(name), bool)}
+            found.add_tokens([AddedToken(text, **settings)])
+    return found
+
+
+def _gets(tokenizer: Tokenizer, text: str, i: int) -> bool:
+    """Whether a token that is added gets this id: the one it has as a word, or the next."""
+    has = tokenizer.token_to_id(text)
+    return has == i or (has is None and tokenizer.get_vocab_size() == i)
 
 
 def sampling_defaults(folder: Path) -> dict[str, Any]:
