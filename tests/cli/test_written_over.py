@@ -70,6 +70,15 @@ def test_a_folder_of_links(files):
             check_inputs_kept([Named("--model", snapshot, None), Named("--html", part, ())])
 
 
+def test_the_file_that_stdout_goes_to(files, monkeypatch):
+    with (files / "other").open("w") as out:
+        monkeypatch.setattr("sys.stdout", out)
+        with pytest.raises(BadParameter, match=r"--html: .*other is the file that stdout goes to, too; give another"):
+            check_inputs_kept([Named("--html", files / "other", ())])
+        check_inputs_kept([Named("--html", files / "new", ())])
+        check_inputs_kept([Named("--prompts", files / "other", None)])
+
+
 def test_a_home_folder_is_the_same_by_both_its_names(files, monkeypatch):
     monkeypatch.setenv("HOME", str(files))
     config = Named("--speculative-config", '{"head_path": "~/other"}', None)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from itertools import product
@@ -29,14 +32,26 @@ class Named(NamedTuple):
 
 
 def check_inputs_kept(flags: Sequence[Named]) -> None:
-    """Raises BadParameter where a flag would write over what another one reads."""
+    """Raises BadParameter where a flag would write over what another one reads, or what stdout goes to."""
+    stdout = _stdout()
     read = [(each.flag, path) for each in flags if each.over is None and each.reads for path in _named(each.value)]
     for flag, value, over, _ in flags:
         if over is None or not isinstance(value, str | Path):
             continue
+        if stdout is not None and any(identity(file) == stdout for file in _written(value)):
+            raise BadParameter(flag, f"{value} is the file that stdout goes to, too; give another file")
         for (other, path), file in product(read, _written(value)):
             if other not in over and _holds(path, file):
                 raise BadParameter(flag, f"{value} would write over what {other} {path} reads; give another file")
+
+
+def _stdout() -> object:
+    """The file that stdout was redirected to, as `identity` has it; None where it is none."""
+    try:
+        found = os.fstat(sys.stdout.fileno())
+    except (AttributeError, OSError, ValueError):
+        return None
+    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
 
 
 def identity(path: Path) -> object:
