@@ -196,7 +196,7 @@ def test_a_draft_that_the_model_was_not_loaded_for(place, third) -> None:
 
 
 def test_heads_and_eagles_are_told_apart(place, third) -> None:
-    with pytest.raises(BadParameter, match='holds an EAGLE draft, which the method "eagle" draws from'):
+    with pytest.raises(BadParameter, match=r'the method "eagle" draws from \(--spec-method eagle\)'):
         third.generate("a", speculative="head")
     said = card(target="tiny", tokenizer=third.tokenizer.fingerprint, vocab_size=CONFIG.vocab_size,
                 width=CONFIG.hidden_size, layers=(0,), tokens=50)  # fmt: skip

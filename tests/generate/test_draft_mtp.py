@@ -202,7 +202,7 @@ def test_methods_and_drafts_are_told_apart(place, model: Model) -> None:
     for method in ("eagle", "head", "head-ngram"):
         with pytest.raises(BadParameter, match='a model with MTP layers, which the method "mtp" draws from'):
             model.generate("a", speculative=method)
-    with pytest.raises(BadParameter, match='which the method "mtp" draws from'):
+    with pytest.raises(BadParameter, match=r'the method "mtp" draws from \(--spec-method mtp\)'):
         model.generate("a", speculative={"method": "eagle", "eagle_path": place.folder})
     shape = Shape("EAGLE", vocab=CONFIG.vocab_size, target=CONFIG.hidden_size, width=CONFIG.hidden_size, layer_ids=None)
     with opened(place, draft=write(place.root / "eagle", shape)) as other:

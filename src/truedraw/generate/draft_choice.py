@@ -63,7 +63,9 @@ def head_file(path: str | Path | None, loaded: Path | None, models: Models) -> P
     if is_mtp(file):
         raise _holds_mtp(file)
     if holds_eagle(file):
-        raise BadParameter("method", f'{chosen} holds an EAGLE draft, which the method "eagle" draws from')
+        raise BadParameter(
+            "method", f'{chosen} holds an EAGLE draft, which the method "eagle" draws from (--spec-method eagle)'
+        )
     if is_eagle(file):
         raise BadParameter(
             "head_path",
@@ -108,4 +110,6 @@ def mtp_folder(loaded: Path | None, models: Models) -> Path:
 
 
 def _holds_mtp(folder: Path) -> BadParameter:
-    return BadParameter("method", f'{folder} is a model with MTP layers, which the method "mtp" draws from')
+    return BadParameter(
+        "method", f'{folder} is a model with MTP layers, which the method "mtp" draws from (--spec-method mtp)'
+    )
