@@ -9,12 +9,13 @@ from types import SimpleNamespace
 import pytest
 
 import truedraw.registry as registered
+from truedraw import Speculation, load
 from truedraw.draft.ngram import NgramDrafter
 from truedraw.draft.none import NoDrafter
-from truedraw.errors import TruedrawError
+from truedraw.errors import BadParameter, TruedrawError
 from truedraw.protocol import Proposal
 from truedraw.registry import BUILT_IN
-from truedraw.stats.check import beside, enumerated
+from truedraw.stats.check import Settings, Subject, beside, check, enumerated, quick
 from truedraw.stats.check.enumerated import SHORT, enumeration
 from truedraw.testing.scenarios import Scenario
 from truedraw.testing.trees import SHAPES, TREES
@@ -117,6 +118,19 @@ def plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     HELD.clear()
     yield
     HELD.set()
+
+
+@pytest.mark.usefixtures("plugins")
+@pytest.mark.parametrize(("named", "parameter"), [
+    ({"rejection_sample_method": "NeverDecides"}, "rejection_sample_method"), ({"method": "NeverReturns"}, "method"),
+])  # fmt: skip
+def test_a_part_that_is_named_and_never_returns_ends_the_check(monkeypatch, named, parameter) -> None:
+    kept = {"NeverDecides", "traversal"}
+    monkeypatch.setattr(enumerated, "usable_names", lambda kind: kept)
+    with load("tabular") as model:
+        subject = Subject(model, model.params(), Speculation(**named), [[1, 2]])
+        with pytest.raises(BadParameter, match=rf"^{parameter}: the plug-in .* has not returned within 2 s .*further"):
+            check(subject, quick(Settings()))
 
 
 @pytest.mark.usefixtures("plugins")

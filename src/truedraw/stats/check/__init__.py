@@ -17,7 +17,7 @@ from truedraw.generate.model import Model
 from truedraw.stats.check.at_once import rounds_at_once
 from truedraw.stats.check.controls import negative_controls
 from truedraw.stats.check.drawing import Recipe
-from truedraw.stats.check.enumerated import enumeration
+from truedraw.stats.check.enumerated import enumeration, refuse_stuck
 from truedraw.stats.check.hypotheses import Sample
 from truedraw.stats.check.machine import compiled_rounds, distance, invariance
 from truedraw.stats.check.real_text import findings, inside_grammar, plots, sampled
@@ -46,7 +46,7 @@ DISTANCE_TEXTS = 8  # texts on which numerics are compared
 def check(subject: Subject, settings: Settings, reference: Reference | None = None, tell: Tell = str) -> Certificate:
     """All of it. `reference` opens the same model in reference numerics; `tell` hears what is being done.
 
-    Raises BadParameter for a rule that is not exact.
+    Raises BadParameter for a rule that is not exact, and for a rule or drafter of another package that never returns.
     """
     subject.speculation.check_exact(UNCERTAIN)
     run, engine = _Run(tell), subject.model.engine
@@ -54,6 +54,7 @@ def check(subject: Subject, settings: Settings, reference: Reference | None = No
     subject.check_room(settings.length)
     close(subject.drafter(subject.speculation.verifier(None)))  # a bad draft model is said before the work
     exact = run.section("a", lambda: enumeration(settings.full_enumeration, drafting(subject)))
+    refuse_stuck(subject.speculation, exact.findings)
     equal = run.section("b", lambda: seed_equality(subject, settings))
     samples = cache(lambda: draw_all(subject, settings))
     found = cache(lambda: findings(samples(), settings.alpha, subject.equal_bits))  # of two sections: one family

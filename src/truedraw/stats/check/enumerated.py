@@ -9,12 +9,12 @@ from inspect import signature
 from truedraw.draft.knobs import GUMBEL, Knobs
 from truedraw.draft.model import ModelDrafter
 from truedraw.engine.tabular import TabularEngine
-from truedraw.errors import BadInput, BadProposal, TruedrawError, place_of
+from truedraw.errors import BadInput, BadParameter, BadProposal, TruedrawError, place_of
 from truedraw.generate.fence import rule as rule_called
 from truedraw.generate.fence import says_exact
 from truedraw.generate.keys import usable_methods
 from truedraw.generate.making import takes_trees
-from truedraw.generate.speculation import CHAINS
+from truedraw.generate.speculation import CHAINS, Speculation
 from truedraw.handlers import fault_of
 from truedraw.protocol import Verifier
 from truedraw.registry import BUILT_IN, find, usable_names
@@ -27,6 +27,7 @@ from truedraw.testing.scenarios import SCENARIOS, Scenario, TableDrafter, text_l
 from truedraw.testing.trees import SHAPES, TREES, Shape, TreeDrafter
 
 ROUNDING = 1e-12
+STUCK = f"raised {TimeoutError.__name__}"  # in what is said of a plug-in
 SAMPLED, BY_MODEL = "sampled draft", "model draft"  # what drafts beside registered drafters
 PROMPT = (0, 1, 0, 0, 1)  # holds what prompt lookup finds
 SHORT = [
@@ -48,6 +49,15 @@ def enumeration(full: bool, knobs: Knobs | None = None) -> list[Finding]:
     found = [_finding(name, full, knobs, faults) for name in exact_verifiers()]
     drafting = [Finding(f"drafter {name}", False, f"the plug-in {name!r} {fault}") for name, fault in faults.items()]
     return [*found, *drafting]
+
+
+def refuse_stuck(speculation: Speculation, found: Sequence[Finding]) -> None:
+    """Raises BadParameter where the rule or the drafter that is to be checked never returned: it would nowhere else."""
+    stuck = {each.name: each.says for each in found if STUCK in each.says}
+    named = {"rejection_sample_method": speculation.rejection_sample_method, "method": f"drafter {speculation.method}"}
+    for parameter, name in named.items():
+        if name in stuck:
+            raise BadParameter(parameter, f"{stuck[name]}; nothing further was looked at")
 
 
 def exact_verifiers() -> list[str]:
