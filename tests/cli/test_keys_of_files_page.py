@@ -2,9 +2,21 @@
 
 import json
 import re
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+
+from models.tiny_models import random_tensors, tiny_config, write_folder
+from truedraw import Speculation
+from truedraw.bench import provenance
+from truedraw.bench.provenance import machine
+from truedraw.cli.model_flags import ModelFlags
+from truedraw.cli.options import computed_with
+from truedraw.control.explanation import Explanation, Passes, Stay, Use
+from truedraw.control.rivalry import Rivalry
+from truedraw.sampling.params import SamplingParams
+from truedraw.stats.check import Certificate, Finding, Section, Settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "files.md").read_text()
 NAMED = {part for name in re.findall(r"`([\w.\[\]]+)`", PAGE) for part in name.split(".")}
@@ -33,6 +45,47 @@ def test_keys_of_generate_input(cli, tmp_path):
 def test_keys_of_sweep(cli, tmp_path, more):
     out = tmp_path / "out.jsonl"
     assert not unnamed(cli("sweep", "the cat", *TOY, "--temperature", "0.5,1", "-n", 2, *more, "--output", out), out)
+
+
+def inner_keys(value, free=()):
+    """Of all objects in it, but those whose keys are names of something else."""
+    if isinstance(value, list):
+        return {key for each in value for key in inner_keys(each, free)}
+    if not isinstance(value, dict):
+        return set()
+    named = {key for name in free for inner in value.get(name, {}).values() for key in inner_keys(inner, free)}
+    return (
+        {*value} | named | {key for name, each in value.items() if name not in free for key in inner_keys(each, free)}
+    )
+
+
+@pytest.mark.parametrize("method", ["auto", "none"])
+def test_keys_of_explain(cli, method):
+    done = cli("generate", "the cat sat the cat", *TOY[:2], "--json", "--explain", "--spec-method", method,
+               "--max-tokens", 60, "--ignore-eos", "--seed", 3)  # fmt: skip
+    found = json.loads(done.out)["explain"]
+    assert found["chosen"] is (method == "auto")
+    assert not {*inner_keys(found, free=("drafters",)), "explain"} - NAMED
+
+
+def test_keys_of_what_was_explained_where_all_of_it_is_there():
+    rivalry = Rivalry(times=1, first=2.0, second=1.0)
+    whole = Explanation(1, 1, {"a": Use()}, {("a", "b"): rivalry}, {"why": Stay(1, 1, 1)},
+                        {(1, 0): Passes(1, 1.0, 1, 1.0, 1.0, 1.0)})  # fmt: skip
+    assert not inner_keys(whole.to_dict(), free=("drafters",)) - NAMED
+
+
+def test_keys_of_models_show(cli, tmp_path):
+    folder = write_folder(tmp_path / "m", tiny_config(), random_tensors(tiny_config()))
+    assert not {*json.loads(cli("models", "show", folder, "--json").out)} - NAMED
+
+
+def test_keys_of_check():
+    section = Section("a", "title", (Finding("name", True, "says"),))
+    found = Certificate((section,), {"model": "m", **asdict(Settings())}, {}, 1.0).to_dict()
+    conditions = {*computed_with(ModelFlags(), None), *provenance.settings(SamplingParams(), Speculation()), *machine()}
+    outer = {*found, *found["sections"][0], *found["sections"][0]["findings"][0], *conditions}
+    assert not outer - NAMED
 
 
 def test_settings_stand_where_the_page_says(cli, tmp_path):
