@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from safetensors.numpy import save
 
 from truedraw.distill.checkpoint import before, forget_checkpoints, read_beside, read_checkpoint, write_checkpoint
 from truedraw.distill.stages import begin_checkpoint
@@ -38,6 +39,24 @@ def test_a_cut_one_is_refused_and_the_one_before_named(path):
     with pytest.raises(BadFile, match=r"the last good one is .*before: move it"):
         read_checkpoint(path)
     before(path).replace(path)
+    assert read_checkpoint(path)[1] == {"step": 1}
+
+
+def test_a_damaged_one_of_the_same_length_is_refused(path):
+    arrays = {**ARRAYS, "none": np.zeros((0, 3), np.float32), "one": np.array(2.5), "switch": np.array([True])}
+    write_checkpoint(path, arrays, {"step": 1})
+    assert set(read_checkpoint(path)[0]) == set(arrays)
+    whole = path.read_bytes()
+    for place in (whole.index(b"step") - 1 + 8, *range(len(whole) - 40, len(whole))):
+        changed = bytearray(whole)
+        changed[place] ^= 2
+        path.write_bytes(changed)
+        with pytest.raises(BadFile, match="is cut or damaged"):
+            read_checkpoint(path)
+
+
+def test_one_of_before_there_were_checksums_is_read(path):
+    path.write_bytes(save(ARRAYS, {"facts": '{"step": 1}'}))
     assert read_checkpoint(path)[1] == {"step": 1}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from hashlib import blake2b
 from pathlib import Path
 from shutil import copyfile
 from typing import Any
@@ -18,7 +19,7 @@ from truedraw.whole_files import replacing, to_disk
 Arrays = dict[str, NDArray[Any]]
 BEFORE = ".before"
 KEPT = "texts and features are kept"
-FACTS = "facts"
+FACTS, CHECKSUM = "facts", "checksum"
 
 
 class Stored(Arrays):
@@ -44,7 +45,8 @@ def write_checkpoint(path: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapp
 
     whole = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
     with replacing(path, then="make room, and the same command goes on") as fresh:
-        fresh.write_bytes(save(whole, {FACTS: json.dumps(facts, allow_nan=False)}))
+        told = json.dumps(facts, allow_nan=False)
+        fresh.write_bytes(save(whole, {FACTS: told, CHECKSUM: checksum_of(whole, told)}))
         to_disk(fresh)  # there is room for it: now for what it replaces
         if path.exists() and path.stat().st_size:
             copyfile(path, before(path))
@@ -58,10 +60,23 @@ def read_checkpoint(path: Path) -> tuple[Stored, Any] | None:
         return None
     try:
         with safe_open(path, "np") as file:
-            facts = parsed(file.metadata()[FACTS])
-            return Stored(path, {name: file.get_tensor(name) for name in file.keys()}), facts  # noqa: SIM118 - no mapping
+            said = file.metadata()
+            facts = parsed(said[FACTS])
+            found = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no mapping
     except (OSError, SafetensorError, TypeError, KeyError, ValueError) as error:
         raise damaged(path, error) from error
+    if said.get(CHECKSUM) not in (None, checksum_of(found, said[FACTS])):  # older ones have none
+        raise damaged(path, "it is not what was written")
+    return Stored(path, found), facts
+
+
+def checksum_of(arrays: Mapping[str, NDArray[Any]], facts: str) -> str:
+    """32 hexadecimal digits, of names, kinds, shapes and values."""
+    digest = blake2b(facts.encode(), digest_size=16)
+    for name, values in sorted(arrays.items()):
+        digest.update(f"{name} {values.dtype.str} {values.shape}".encode())
+        digest.update(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
 
 
 def read_beside(path: Path, main: Path) -> Stored:
