@@ -10,6 +10,7 @@ import pytest
 from models.tiny_models import random_tensors, tiny_config, write_folder
 from truedraw import Speculation
 from truedraw.bench import provenance
+from truedraw.bench.memory import MemoryUse, Stage
 from truedraw.bench.provenance import machine
 from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.options import computed_with
@@ -86,6 +87,24 @@ def test_keys_of_check():
     conditions = {*computed_with(ModelFlags(), None), *provenance.settings(SamplingParams(), Speculation()), *machine()}
     outer = {*found, *found["sections"][0], *found["sections"][0]["findings"][0], *conditions}
     assert not outer - NAMED
+
+
+def test_keys_of_bench_kernels(cli):
+    done = cli("bench", "kernels", "--vocab-sizes", 300, "--rows", 1, "--repeats", 2, "--json")
+    found = json.loads(done.out)
+    arms = ("microseconds_per_row", "speedup_over", "versions")
+    assert not inner_keys(found, free=arms) - {*found["versions"]} - NAMED
+
+
+def test_keys_of_bench_many(cli):
+    found = json.loads(cli("bench", "many", *TOY[:2], "-n", 2, "--max-tokens", 4, "--repeats", 1, "--json").out)
+    ours = {key: value for key, value in found.items() if key not in ("sampling", "speculation", "versions")}
+    assert not {*found, *inner_keys(ours, free=("tokens_per_second", "gain_over", "other_fraction"))} - NAMED
+
+
+def test_keys_of_bench_memory():
+    use = MemoryUse(*range(1, 8), stages=(Stage("loaded", 1, 2),))
+    assert not {"model", *inner_keys(use.to_json()), *inner_keys([asdict(stage) for stage in use.stages])} - NAMED
 
 
 def test_settings_stand_where_the_page_says(cli, tmp_path):
