@@ -304,6 +304,8 @@ def test_a_hub_that_is_busy_is_asked_again(hub, tmp_path, refusals, waited, said
     [
         ([(503, {}), (502, {})], "1 2 ", "found"),
         ([(500, {})] * 3, "1 2 ", "PullError org/tiny could not be fetched from the hub: "),
+        ([(416, {})], "", "found"),  # to what is asked for behind the end of a file
+        ([(416, {})] * 2, "", "PullError org/tiny could not be fetched from the hub: "),
         ([(400, {})], "", "PullError org/tiny could not be fetched from the hub: "),
     ],
 )

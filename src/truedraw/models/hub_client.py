@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from glob import escape
 from io import StringIO
 from json import JSONDecodeError
@@ -28,6 +29,7 @@ NEVER = 1e9  # seconds between two drawings of a bar that nobody sees
 PAUSES = (1.0, 2.0)  # seconds before the second and the third time that the hub is asked
 LONGEST_PAUSE = 60.0  # that the hub may ask for
 TOO_MANY, SERVER = 429, range(500, 600)  # HTTP's numbers for what may be otherwise a little later
+BEYOND = 416  # and for a beginning that lies behind the end
 
 
 def listed(name: str) -> Repository:
@@ -43,7 +45,8 @@ def fetch(name: str, commit: str | None, files: Sequence[str], folder: Path, tel
         bars, wanted = _bars(f"fetching {name}", tell), [escape(file) for file in files]
         how: dict[str, Any] = {"local_dir": folder, "allow_patterns": wanted, "tqdm_class": bars}
         refusals = hub.errors.HfHubHTTPError, hub.errors.LocalEntryNotFoundError
-        _patiently(lambda: hub.snapshot_download(name, revision=commit, **how), refusals)  # goes on with what came
+        ask = partial(hub.snapshot_download, name, revision=commit, **how)  # goes on with what came
+        _patiently(lambda: _afresh(ask, folder, refusals), refusals)
         for file in files:  # earlier versions of the package take what is there for all, where the hub answers no more
             if not (folder / file).is_file():
                 raise FileNotFoundError(f"{file} did not come")
@@ -58,6 +61,18 @@ def _patiently(ask: Callable[[], Any], refusals: tuple[type[Exception], ...]) ->
             if seconds is None:
                 raise
             time.sleep(seconds)
+    return ask()
+
+
+def _afresh(ask: Callable[[], Any], folder: Path, refusals: tuple[type[Exception], ...]) -> Any:
+    """Once more without the part of a file that came before, where the hub has nothing that begins behind it."""
+    try:
+        return ask()
+    except refusals as error:
+        if getattr(getattr(_cause(error), "response", None), "status_code", None) != BEYOND:
+            raise
+    for part in folder.rglob("*.incomplete"):
+        part.unlink(missing_ok=True)
     return ask()
 
 
