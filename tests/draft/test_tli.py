@@ -15,7 +15,7 @@ from models.tiny_models import byte_tokenizer
 from text.sentence_piece import tokenizer_of
 from truedraw.draft.knobs import Knobs
 from truedraw.draft.tli import SharedTokens, TliDrafter
-from truedraw.errors import BadParameter
+from truedraw.errors import BadParameter, EngineError
 from truedraw.protocol import Purpose
 from truedraw.registry import find
 from truedraw.sampling.law import SamplingLaw
@@ -41,6 +41,14 @@ CASES = [
 
 def drafter(table=FOUR, target=ABC, draft=OTHER, coupled=False, **knobs) -> TliDrafter:
     return TliDrafter(Site(target, draft, table), "small", Knobs(**knobs), coupled)
+
+
+def test_a_row_without_a_shared_token_that_is_possible_is_told_as_such() -> None:
+    shared = SharedTokens(ABC, OTHER, 3, 4)
+    alone = [i for i in range(4) if shared.row(np.where(np.arange(4) == i, 1.0, -1.0)).max() < 1.0]
+    assert alone
+    with pytest.raises(EngineError, match="probability 0 to all tokens that it shares with the target"):
+        shared.row(np.where(np.isin(np.arange(4), alone), 1.0, -np.inf))
 
 
 def allowed(case: Scenario) -> Scenario:

@@ -25,7 +25,7 @@ from truedraw.draft.model import ModelDrafter, ModelState
 from truedraw.draft.respelling import PAIRS, ordinary, respelling
 from truedraw.draft.site import Models
 from truedraw.draft.tempering import Tempering
-from truedraw.errors import BadParameter
+from truedraw.errors import BadParameter, EngineError
 from truedraw.protocol import Law, Logits, Proposal, Randomness
 from truedraw.text import Tokenizer
 
@@ -51,9 +51,11 @@ class SharedTokens:
         return [i for token in tokens for i in self._ids(token)]
 
     def row(self, logits: Logits) -> Logits:
-        """[vocab] of the target, -inf where a token is not shared."""
-        row = np.full(self._vocab_size, -np.inf, dtype=logits.dtype)
-        row[self._to] = logits[self._from]
+        """[vocab] of the target, -inf for what is not shared; raises EngineError where nothing shared is possible."""
+        row, shared = np.full(self._vocab_size, -np.inf, dtype=logits.dtype), logits[self._from]
+        if np.maximum.reduce(shared, initial=-np.inf) == -np.inf < np.maximum.reduce(logits):
+            raise EngineError("the draft model gives probability 0 to all tokens that it shares with the target")
+        row[self._to] = shared
         return row
 
     def _ids(self, token: int) -> Sequence[int]:
