@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from known_laws import lookup, random_table
+from truedraw import load
 from truedraw.engine.tabular import TabularEngine
 from truedraw.errors import BadParameter, BadPrompt, EngineError
 from truedraw.protocol import ROOT, Fill, Proposal, Work
@@ -78,3 +79,13 @@ def test_a_pass_reads_no_more_of_a_text_than_its_end() -> None:
     expected = engine.forward([Work(sequence)])[0].logits
     sequence._tokens = Long(sequence.tokens)
     assert (engine.forward([Work(sequence)])[0].logits == expected).all()
+
+
+def test_no_text_goes_on_once_the_model_is_closed() -> None:
+    with load("tabular") as model:
+        run = model.start("the cat", max_tokens=20, ignore_eos=True, speculative=False)
+        next(iter(run))
+    with pytest.raises(EngineError, match="the engine is closed; load the model again"):
+        list(run)
+    with pytest.raises(EngineError, match="the engine is closed; load the model again"):
+        model.generate("the cat")

@@ -15,6 +15,7 @@ import pytest
 
 from generate.interruptions import interrupted
 from truedraw import load
+from truedraw.errors import EngineError
 from truedraw.generate.shared_drafters import SharedDrafters
 from truedraw.generate.taking_turns import TakingTurns
 
@@ -118,7 +119,16 @@ def test_a_stream_ends_with_its_block(model) -> None:
 
 def test_closing_waits_for_the_pass_of_another_thread(model) -> None:
     run = model.start("the", seed=1, max_tokens=2000, ignore_eos=True, speculative=False)
-    thread = threading.Thread(target=lambda: [None for _ in run], daemon=True)
+    errors = []
+
+    def read() -> None:
+        try:
+            for _ in run:
+                pass
+        except EngineError as error:
+            errors.append(str(error))
+
+    thread = threading.Thread(target=read, daemon=True)
     thread.start()
     while len(model.engine.forward.calls) < 5:
         time.sleep(0.001)
@@ -126,6 +136,7 @@ def test_closing_waits_for_the_pass_of_another_thread(model) -> None:
     assert model.engine.forward.inside == 0
     thread.join(SECONDS)
     assert not thread.is_alive()
+    assert errors == ["the engine is closed; load the model again"]
 
 
 def test_whoever_is_inside_may_enter_again() -> None:

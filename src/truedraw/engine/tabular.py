@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from truedraw import protocol
-from truedraw.engine.texts import check_fill
+from truedraw.engine.texts import CLOSED, check_fill
 from truedraw.errors import BadParameter, BadPrompt, EngineError
 from truedraw.protocol import Fill, Scores, Work
 
@@ -65,9 +65,11 @@ class TabularEngine:
         self._order = max(map(len, table))
         with np.errstate(divide="ignore"):
             self._logits = {context: np.log(np.asarray(row, dtype=np.float64)) for context, row in table.items()}
+        self._is_closed = False
 
     def open(self, tokens: Sequence[int]) -> TabularSequence:
         """Start a text; raises BadPrompt where it is empty or holds an id outside the vocabulary."""
+        self._live()
         if not tokens or not all(0 <= token < self.vocab_size for token in tokens):
             raise BadPrompt(f"got tokens {list(tokens)}; give at least one id from 0 to {self.vocab_size - 1}")
         return TabularSequence(tokens)
@@ -85,8 +87,9 @@ class TabularEngine:
     def forward(self, works: Sequence[Work], fills: Sequence[Fill] = ()) -> list[Scores]:
         """Look every node up; logits are float64 here, so that laws stay exact.
 
-        Raises EngineError past the context, and for a fill that leaves no token for a work.
+        Raises EngineError past the context, for a fill that leaves no token for a work, and once closed.
         """
+        self._live()
         if any(len(work.sequence.tokens) > self.context_length for work in works):
             raise EngineError(f"a text is longer than the context of {self.context_length}; stop at the context length")
         for fill in fills:
@@ -99,7 +102,12 @@ class TabularEngine:
         return scores
 
     def close(self) -> None:
-        """Nothing to free."""
+        """Nothing to free; texts that are still open can no longer be run."""
+        self._is_closed = True
+
+    def _live(self) -> None:
+        if self._is_closed:
+            raise EngineError(CLOSED)
 
     def _rows(self, work: Work) -> Any:
         contexts = [tuple(work.sequence.tokens[-self._order :]) if self._order else ()]  # by row: that of ROOT is 0
