@@ -65,6 +65,13 @@ def test_the_law_is_that_of_its_definition(on_file, other, text, order, on_file_
         np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
+def test_a_context_behind_all_known_ones_is_not_the_next_ones() -> None:
+    """0 was never followed by 2, and the first token that followed 1, which stands behind, is 2."""
+    on_file, text = [[0, 0], [1, 2, 3], [2, 1], [2, 4]], [0, 2]
+    found = law(NgramSource(count_ngrams(on_file, 3), 3, VOCAB), [], text)
+    np.testing.assert_allclose(found, law_by_definition(on_file, [[], text], text, 3), atol=1e-6)
+
+
 def test_shorter_counts_on_file_serve_a_higher_order() -> None:
     on_file, text = TEXTS[:2], TEXTS[4]
     deep, shallow = (NgramSource(count_ngrams(on_file, n), 4, VOCAB) for n in (4, 2))

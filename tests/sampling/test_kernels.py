@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from from_python import from_python
 from truedraw.protocol import Purpose
 from truedraw.sampling.kernels import DRAWN
-from truedraw.sampling.kernels.edges import top_k_mask, top_p_mask
+from truedraw.sampling.kernels.edges import ties_needed, top_k_mask, top_p_mask
 from truedraw.sampling.kernels.entry import draw_one, memory
 from truedraw.sampling.kernels.softmax import excess_into, keep, log_normaliser, softmax_into, weights_into
 from truedraw.sampling.race import race
@@ -208,6 +208,17 @@ def test_edges_on_long_rows(name: str) -> None:
         assert (kept == reference_mask(p, int(kept.sum()))).all()
     for k in (1, 2, 127, 128, 129, 1000, p.size - 1, p.size, p.size + 5):
         assert (top_k_mask(p, max(k, 1)) == reference_mask(p, max(k, 1))).all()
+
+
+def test_of_equal_weights_the_fewest_are_kept_that_reach_the_mass_where_sums_round_too() -> None:
+    """Weights near the last place of a sum, whose number a division tells wrongly to either side."""
+    rng, fewest = np.random.default_rng(3), from_python(ties_needed)
+    last = np.spacing(0.5)
+    for _ in range(5000):
+        reached, each, equal = rng.uniform(0.5, 0.9), float(rng.uniform(0.1, 3) * last), int(rng.integers(1, 12))
+        goal = reached + float(rng.integers(0, 9)) * last
+        enough = [ties for ties in range(1, equal) if reached + ties * each >= goal]
+        assert fewest(goal, reached, each, equal) == min(enough, default=equal)
 
 
 def test_a_mass_that_rounding_never_reaches_keeps_everything() -> None:

@@ -115,6 +115,9 @@ def test_one_sum_whether_weights_are_written_or_not_to_the_last_bit(size: int, k
 def test_an_edit_that_leaves_no_number_leaves_no_law() -> None:
     row = np.array([-INF, 1.0, 2.0], np.float32)
     assert np.isnan(run(row, Edits(np.array([0]), np.array([INF])))[0])
+    assert np.isnan(run(row, Edits(np.array([0, 2]), np.array([INF, 1.0])))[0])  # nor where others follow it
     assert np.isnan(run(row, Edits(np.array([3]), np.array([1.0])))[0])
+    few = np.empty(0, np.int64), np.ones(2, np.int64), np.array([2])  # a token beyond those that its text counts
+    assert np.isnan(run(row, Edits(output=few))[0])
     assert np.isnan(run(np.array([1.0, np.nan], np.float32), Edits(np.array([1]), np.array([-INF])))[0])
     assert run(row, Edits(banned=np.array([1, 2])))[0] == -INF

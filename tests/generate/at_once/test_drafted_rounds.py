@@ -63,7 +63,7 @@ def draw(board, given, takes_part):
 class Setting:
     """Three texts, whose last tokens are 100, 200 and 300; each part may fail in a round that is said."""
 
-    def __init__(self, silent: int = -1, poor: int = -1, lawless: int = -1) -> None:
+    def __init__(self, silent: int = -1, hushed: int = -1, poor: int = -1, lawless: int = -1) -> None:
         texts, rows = len(DRAFTS), int(BEGINS[-1])
         self.numbers, self.last = np.zeros((texts, SIZE), int), np.zeros(rows, int)
         tokens, sure = np.zeros(rows - texts, int), np.zeros(rows - texts)
@@ -82,7 +82,7 @@ class Setting:
             self.numbers[text, [POSITION, COUNT]], self.last[first] = (STARTS[text], 1), 100 * (1 + text)
             own, mine = slice(first - text, end - text - 1), told[LINES * first : LINES * end].reshape(LINES, -1)
             if DRAFTS[text]:
-                mark = silent if text == 2 else -1, np.zeros(1, int)
+                mark = silent if text == 2 else hushed, np.zeros(1, int)
                 self._held.append(Kept(draft, (self.numbers[text], self.last[first:end], tokens[own], sure[own], mark)))
                 drafts.append(self._held[-1].addresses)
             mark = lawless if text == 1 else -1, np.zeros(1, int)
@@ -126,7 +126,7 @@ def test_rounds_follow_one_another() -> None:
 
 
 @pytest.mark.parametrize("number", [0, 2])
-@pytest.mark.parametrize("fault", ["silent", "poor", "lawless"])
+@pytest.mark.parametrize("fault", ["silent", "hushed", "poor", "lawless"])
 def test_where_a_part_of_any_text_fails_the_round_is_left_alone(fault, number) -> None:
     one = Setting(**{fault: number})
     assert one.run() == (number, False)
