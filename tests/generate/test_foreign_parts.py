@@ -320,3 +320,31 @@ def test_what_is_no_proposal_is_told_as_such_also_of_a_source_of_a_mix(kind, cal
         assert len(text) == CASE.max_tokens
         assert "BadProposal" in guard.fault
         assert SAID[kind] in guard.fault
+
+
+class InPlaceOfTheList(TableDrafter):
+    """Gives what `made` makes of its list of proposals."""
+
+    def __init__(self, made) -> None:
+        super().__init__(CASE.draft)
+        self.made = made
+
+    def propose(self, states, budgets, randomness):
+        return self.made(super().propose(states, budgets, randomness))
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (lambda found: None, "1 texts got a NoneType; give a list with a protocol.Proposal for each"),
+        (lambda found: found[0], "1 texts got a Proposal; give a list with a protocol.Proposal for each"),
+        (lambda found: found * 2, "1 texts got 2 proposals; give one each"),
+        (lambda found: [], "1 texts got 0 proposals; give one each"),
+    ],
+)
+def test_what_is_no_list_of_a_proposal_for_each_text_is_told_also_of_a_source_of_a_mix(made, said) -> None:
+    alone, source = GuardedDrafter(InPlaceOfTheList(made), 3), ForeignDrafter(InPlaceOfTheList(made), Calls())
+    for guard in (alone, GuardedDrafter(MixDrafter(lambda _: source, sources=["ngram"]), 3)):
+        (text,) = run(CASE, Seeded(), TraversalVerifier(), guard)
+        assert len(text) == CASE.max_tokens
+        assert said in guard.fault

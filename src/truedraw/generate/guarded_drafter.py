@@ -164,8 +164,6 @@ class GuardedDrafter:
         self, states: Sequence[DraftState], budgets: Sequence[int], randomness: Sequence[Randomness]
     ) -> list[Proposal]:
         found = proposals_of(self.drafter, states, budgets, randomness)
-        if len(found) != len(states):
-            raise BadProposal(f"{len(states)} texts got {len(found)} proposals; give one each")
         return [self._believed(proposal, budget) for proposal, budget in zip(found, budgets, strict=True)]
 
     def _believed(self, proposal: Proposal, budget: int) -> Proposal:
