@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 from tiny_models import random_tensors, tiny_config, write_folder, write_openvino
+from tokenizers import AddedToken
 
 from truedraw.errors import BadModelFile, UnsupportedModel
 from truedraw.models import open_checkpoint
@@ -402,6 +403,18 @@ def test_tokens_that_only_the_settings_of_a_tokenizer_name(folder):
     assert found.is_special(new)
     assert found.token_bytes(new) == b"<new>"
     assert found.encode("<far><beyond>") == Tokenizer(plain).encode("<far><beyond>")
+
+
+def test_the_settings_of_a_tokenizer_describe_its_tokens(folder):
+    plain = open_checkpoint(folder).text.load_tokenizer()
+    plain.add_tokens([AddedToken("<new>", special=True, rstrip=True)])
+    plain.save(str(folder / "tokenizer.json"))
+    i = plain.token_to_id("<new>")
+    entry = {"content": "<new>", "lstrip": True, "special": False, "normalized": False}
+    (folder / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": {str(i): entry}}))
+    found = folder_text(folder, {}, i + 1).load_tokenizer()
+    assert found.encode("a <new> b").ids == [*found.encode("a").ids, i, *found.encode(" b").ids]
+    assert found.get_vocab_size() == plain.get_vocab_size()
 
 
 # --------------------------------------------------------------------------------------------------- OpenVINO

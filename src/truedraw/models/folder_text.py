@@ -73,17 +73,16 @@ def load_tokenizer(path: Path) -> Tokenizer:
 
 
 def _whole_tokenizer(folder: Path, added: Any, vocab_size: int) -> Tokenizer:
-    """That of tokenizer.json, with the tokens that tokenizer_config.json alone names, as in transformers.
-
-    One that would not get the id that it has there stays a text.
+    """That of tokenizer.json, with the tokens that tokenizer_config.json names, as it describes them: transformers
+    takes its word. One that would not get the id that it has there stays what it was.
     """
     from tokenizers import AddedToken
 
     found = load_tokenizer(folder / "tokenizer.json")
-    known, entries = found.get_added_tokens_decoder(), added.items() if isinstance(added, dict) else ()
+    entries = added.items() if isinstance(added, dict) else ()
     for i, entry in sorted(((int(key), each) for key, each in entries if _is_id(key)), key=itemgetter(0)):
         text = _content(entry) if isinstance(entry, dict) else None
-        if text and i not in known and i < vocab_size and _gets(found, text, i):
+        if text and i < vocab_size and _gets(found, text, i):
             settings = {name: entry[name] for name in SWITCHES if isinstance(entry.get(name), bool)}
             found.add_tokens([AddedToken(text, **settings)])
     return found
