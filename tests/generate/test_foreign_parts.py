@@ -226,6 +226,22 @@ def test_an_engine_whose_rows_are_others_than_it_says_draws_no_token(odd, settin
         assert not any(choice.tokens for choice in run.result().choices)
 
 
+@pytest.mark.parametrize(
+    "made",
+    [lambda found: None, iter, lambda found: [None], lambda found: [found[0].logits]],
+    ids=["nothing", "an iterator", "no scores", "arrays"],
+)
+def test_an_engine_that_gives_no_list_of_scores_is_told_what_to_give(made) -> None:
+    class Odd(TabularEngine):
+        def forward(self, works, fills=()):
+            return made(super().forward(works, fills))
+
+    with load("tabular") as toy:
+        model = Model("odd", Odd(TOY_TABLE), toy.tokenizer)
+        with pytest.raises(EngineError, match=r"the engine gave .*; give a list with a protocol.Scores for each text"):
+            model.generate("the cat sat", max_tokens=5)
+
+
 # --------------------------------------------------------------------------------------------------- what drafters do
 
 

@@ -18,11 +18,13 @@ def check_sizes(engine: p.Engine, proposals: Sequence[p.Proposal], scores: Seque
 
     Raises EngineError.
     """
-    found = [(np.shape(each.logits), getattr(each.logits, "dtype", None) in TYPES) for each in scores or ()]
+    if not isinstance(scores, Sequence) or not all(hasattr(each, "logits") for each in scores):
+        raise EngineError(f"the engine gave {shown(scores)}; give a list with a protocol.Scores for each text")
+    found = [(np.shape(each.logits), getattr(each.logits, "dtype", None) in TYPES) for each in scores]
     wanted = [((1 + len(proposal), engine.vocab_size), True) for proposal in proposals]
     if found != wanted:
         got = [(shape, str(getattr(each.logits, "dtype", type(each.logits).__name__)))
-               for (shape, _), each in zip(found, scores or (), strict=True)]  # fmt: skip
+               for (shape, _), each in zip(found, scores, strict=True)]  # fmt: skip
         raise EngineError(
             f"the engine gave logits of these shapes and types: {shown(got)}; for these texts they have to be "
             f"{shown([shape for shape, _ in wanted])} of float32 or float64, a row for each node and one more"
