@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 from tiny_models import random_tensors, tiny_config, write_folder, write_openvino
-from tokenizers import AddedToken
+from tokenizers import AddedToken, models
+from tokenizers import Tokenizer as Tokenizers
 
 from truedraw.errors import BadModelFile, UnsupportedModel
 from truedraw.models import open_checkpoint
@@ -415,6 +416,18 @@ def test_the_settings_of_a_tokenizer_describe_its_tokens(folder):
     found = folder_text(folder, {}, i + 1).load_tokenizer()
     assert found.encode("a <new> b").ids == [*found.encode("a").ids, i, *found.encode(" b").ids]
     assert found.get_vocab_size() == plain.get_vocab_size()
+
+
+@pytest.mark.parametrize("named", ["ab", {"content": "ab", "lstrip": True}])
+def test_a_word_that_is_named_as_a_special_token_is_one(folder, named):
+    tokenizer = Tokenizers(models.BPE({"a": 0, "b": 1, "ab": 2}, []))
+    tokenizer.save(str(folder / "tokenizer.json"))
+    assert tokenizer.encode("ab").ids == [0, 1]
+    (folder / "tokenizer_config.json").write_text(json.dumps({"eos_token": named, "bos_token": "c"}))
+    found = folder_text(folder, {}, 3).load_tokenizer()
+    assert found.encode("aabb").ids == [0, 2, 1]
+    assert found.decode([0, 2, 1], skip_special_tokens=True) == "a b"
+    assert found.get_vocab_size() == 3
 
 
 # --------------------------------------------------------------------------------------------------- OpenVINO

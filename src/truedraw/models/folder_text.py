@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache, partial
-from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from truedraw.errors import BadModelFile, UnsupportedModel
+from truedraw.models.added_tokens import add_described, add_named, content, is_id
 from truedraw.models.checkpoint import TextParts
 from truedraw.models.fields import read_json, read_json_if_there
 from truedraw.models.tokenizer_errors import raising
@@ -18,14 +18,12 @@ if TYPE_CHECKING:
 
 NO_TOKEN = -1
 MANY = 1 << 31
-LONGEST_ID = 12  # digits
 SPECIAL = "special_tokens_map.json"  # of older transformers; tokenizer_config.json counts first
 GENERATION = "generation_config.json"
 TEMPLATES = "additional_chat_templates"  # the one folder within a model's that belongs to it
 NAMED = tuple(
-    f"{kind}_token" for kind in ("bos", "eos", "pad", "unk", "cls", "sep", "mask")
-)  # special tokens that chat templates write
-SWITCHES = "special", "lstrip", "rstrip", "single_word", "normalized"  # of an added token
+    f"{kind}_token" for kind in ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
+)  # special tokens that chat templates write, in the order of transformers, where the last one counts
 SAMPLING_KEYS = (
     "temperature",
     "top_k",
@@ -49,14 +47,14 @@ def folder_text(folder: Path, config: dict[str, Any], vocab_size: int) -> TextPa
         tokenizer, known, {folder / GENERATION: generation, folder / "config.json": config}, vocab_size
     )
     return TextParts(
-        load_tokenizer=partial(_whole_tokenizer, folder, tokenizer.get("added_tokens_decoder"), vocab_size),
+        load_tokenizer=partial(_whole_tokenizer, folder, tokenizer, vocab_size),
         chat_template=_chat_template(folder, tokenizer, "default"),
         tool_template=_chat_template(folder, tokenizer, "tool_use"),
         bos_id=next(iter(special.ids("bos")), None),
         eos_ids=special.ids("eos"),
         pad_id=next(iter(special.ids("pad")), None),
         description="tokenizer.json",
-        template_names={key: _content(tokenizer[key]) or "" for key in NAMED if key in tokenizer},
+        template_names={key: content(tokenizer[key]) or "" for key in NAMED if key in tokenizer},
     )
 
 
@@ -72,26 +70,12 @@ def load_tokenizer(path: Path) -> Tokenizer:
     return found
 
 
-def _whole_tokenizer(folder: Path, added: Any, vocab_size: int) -> Tokenizer:
-    """That of tokenizer.json, with the tokens that tokenizer_config.json names, as it describes them: transformers
-    takes its word. One that would not get the id that it has there stays what it was.
-    """
-    from tokenizers import AddedToken
-
+def _whole_tokenizer(folder: Path, settings: Mapping[str, Any], vocab_size: int) -> Tokenizer:
+    """That of tokenizer.json, with what the settings say of its tokens, as in transformers."""
     found = load_tokenizer(folder / "tokenizer.json")
-    entries = added.items() if isinstance(added, dict) else ()
-    for i, entry in sorted(((int(key), each) for key, each in entries if _is_id(key)), key=itemgetter(0)):
-        text = _content(entry) if isinstance(entry, dict) else None
-        if text and i < vocab_size and _gets(found, text, i):
-            settings = {name: entry[name] for name in SWITCHES if isinstance(entry.get(name), bool)}
-            found.add_tokens([AddedToken(text, **settings)])
+    add_described(found, settings.get("added_tokens_decoder"), vocab_size)
+    add_named(found, settings, NAMED)
     return found
-
-
-def _gets(tokenizer: Tokenizer, text: str, i: int) -> bool:
-    """Whether a token that is added gets this id: the one it has as a word, or the next."""
-    has = tokenizer.token_to_id(text)
-    return has == i or (has is None and tokenizer.get_vocab_size() == i)
 
 
 def sampling_defaults(folder: Path) -> dict[str, Any]:
@@ -133,7 +117,7 @@ class _SpecialIds:
         limit = MANY if kind == "pad" else self.vocab_size  # many models pad with a token past the vocabulary
         for where, source in self.sources.items():
             found += token_ids(f"{where}: {kind}_token_id", source.get(f"{kind}_token_id"), limit)
-        text = _content(self.tokenizer.get(f"{kind}_token"))
+        text = content(self.tokenizer.get(f"{kind}_token"))
         named = None if text is None else self._named(text)
         return tuple(dict.fromkeys(found + ([named] if named is not None and 0 <= named < limit else [])))
 
@@ -142,7 +126,7 @@ class _SpecialIds:
         added = self.tokenizer.get("added_tokens_decoder")
         entries = added.items() if isinstance(added, dict) else ()
         found = [
-            int(key) for key, each in entries if isinstance(each, dict) and each.get("content") == text and _is_id(key)
+            int(key) for key, each in entries if isinstance(each, dict) and each.get("content") == text and is_id(key)
         ]
         return found[0] if found else self.known().get(text)
 
@@ -156,16 +140,6 @@ def _special_tokens(path: Path) -> dict[str, int]:
     special = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
     pairs = [(each.get("content"), each.get("id")) for each in special]
     return found | {text: i for text, i in pairs if isinstance(text, str) and type(i) is int}
-
-
-def _is_id(key: str) -> bool:
-    return key.isascii() and key.isdecimal() and len(key) < LONGEST_ID
-
-
-def _content(token: Any) -> str | None:
-    """The text of a special token, which a file gives as it is or as an object."""
-    text = token.get("content") if isinstance(token, dict) else token
-    return text if isinstance(text, str) else None
 
 
 def text_files(folder: Path) -> list[Path]:

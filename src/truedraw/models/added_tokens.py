@@ -1,0 +1,60 @@
+"""Tokens that tokenizer_config.json names: transformers takes its word for them, whatever tokenizer.json says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tokenizers import AddedToken, Tokenizer
+
+SWITCHES = "special", "lstrip", "rstrip", "single_word", "normalized"  # of an added token
+LONGEST_ID = 12  # digits
+
+
+def add_described(tokenizer: Tokenizer, added: Any, vocab_size: int) -> None:
+    """Those of `added_tokens_decoder`, as it describes them; one that would not get its id stays what it was."""
+    entries = added.items() if isinstance(added, dict) else ()
+    for i, entry in sorted(((int(key), each) for key, each in entries if is_id(key)), key=itemgetter(0)):
+        text = content(entry) if isinstance(entry, dict) else None
+        if text and i < vocab_size and _gets(tokenizer, text, i):
+            tokenizer.add_tokens([_token(text, entry)])
+
+
+def add_named(tokenizer: Tokenizer, settings: Mapping[str, Any], keys: Sequence[str]) -> None:
+    """Words of the vocabulary that these keys name, of which the last one counts: a text holds each word whole."""
+    known = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
+    for text, entry in _named(settings, keys):
+        if text not in known and tokenizer.token_to_id(text) is not None:
+            tokenizer.add_tokens([_token(text, entry, special=True)])
+
+
+def is_id(key: str) -> bool:
+    """Whether a key of a table of tokens is an id."""
+    return key.isascii() and key.isdecimal() and len(key) < LONGEST_ID
+
+
+def content(token: Any) -> str | None:
+    """The text of a special token, which a file gives as it is or as an object."""
+    text = token.get("content") if isinstance(token, dict) else token
+    return text if isinstance(text, str) else None
+
+
+def _named(settings: Mapping[str, Any], keys: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    for key in keys:
+        if text := content(settings.get(key)):
+            yield text, settings[key]
+
+
+def _token(text: str, entry: Any, **more: bool) -> AddedToken:
+    from tokenizers import AddedToken
+
+    given = entry if isinstance(entry, dict) else {}
+    return AddedToken(text, **{name: given[name] for name in SWITCHES if isinstance(given.get(name), bool)} | more)
+
+
+def _gets(tokenizer: Tokenizer, text: str, i: int) -> bool:
+    """Whether a token that is added gets this id: the one it has as a word, or the next."""
+    has = tokenizer.token_to_id(text)
+    return has == i or (has is None and tokenizer.get_vocab_size() == i)
