@@ -81,7 +81,7 @@ FAULTS = {
     "tokens in a list": (answering(lambda found: [Proposal([0], [ROOT], (None,))]), "tokens are a list"),
     "q in a list": (laws_of(lambda q, t: q.tolist()), "node 0 is a list; give an array"),
     "no proposals": (answering(lambda found: []), "1 texts got 0 proposals"),
-    "something else": (answering(lambda found: [None]), "TypeError"),
+    "something else": (answering(lambda found: [None]), "BadProposal: a text got a NoneType"),
 }  # fmt: skip
 
 
