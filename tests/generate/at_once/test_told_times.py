@@ -142,7 +142,7 @@ def test_rounds_that_python_runs_have_every_second_once(monkeypatch: pytest.Monk
     plan.drafted, plan.heard = after(3.0, Proposal.chain([2])), after(0.75, None)
     plan.stride, plan.began, plan.length = stride, BEGAN, 4
     own, ran = Strides.__new__(Strides), list[plans.Ran]()
-    own._means = None  # type: ignore[assignment]
+    own._means, own._engine = None, SimpleNamespace(vocab_size=2)  # type: ignore[assignment]
     for _ in range(2):
         ran.append(own._round(plan, ran))
     assert [each.spent.all for each in ran] == [2.0 + 14.5, 14.5]
