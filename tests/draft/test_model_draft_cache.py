@@ -10,6 +10,7 @@ import pytest
 from draft.drafting import TABLE, Counting, Trouble, law, propose
 from engine.decoder import tiny_engine
 from known_laws import lookup, normalised, random_table
+from truedraw.draft.cached_text import CachedText, SharedPrompt
 from truedraw.draft.knobs import Knobs
 from truedraw.draft.model import ModelDrafter
 from truedraw.engine.tabular import TabularEngine
@@ -57,6 +58,23 @@ def test_models_of_one_tokenizer_may_differ_in_rows(rows: int) -> None:
     assert q == pytest.approx(expected, abs=ROUNDING)
     state.commit([5])
     assert len(drafter.propose([state], [2], [PhiloxRandomness(1)])[0]) == (2 if rows > 5 else 0)
+
+
+def test_a_text_that_went_on_before_it_was_drafted_for_is_read_to_its_end() -> None:
+    state = (drafter := ModelDrafter(TabularEngine(TABLE))).open([0, 1], law())
+    state.commit([4])
+    state.commit([2, 5])
+    q = drafter.propose([state], [1], [PhiloxRandomness(1)])[0].laws[0]
+    assert q == pytest.approx(normalised(lookup(TABLE, [5])), abs=ROUNDING)
+
+
+def test_a_text_that_ends_before_all_have_begun_holds_its_prompt_no_more() -> None:
+    prompt = SharedPrompt(TabularEngine(TABLE), [0, 1])
+    text = CachedText(prompt)
+    text.sequence()
+    assert prompt._sequence is not None
+    text.close()
+    assert prompt._sequence is None
 
 
 @pytest.fixture(scope="module")

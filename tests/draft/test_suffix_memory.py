@@ -6,6 +6,7 @@ import pytest
 from suffix_drafts import PROMPT, drafts, with_text
 
 from truedraw.draft.automaton import GROWTH
+from truedraw.draft.shared_index import Shelf
 from truedraw.draft.suffix import SuffixDrafter
 
 
@@ -28,6 +29,15 @@ def test_an_automaton_that_is_full_is_replaced() -> None:
     for _ in range(3):
         with_text(drafter, [7])
     assert drafts(drafter, drafter.open(PROMPT, None), 1) == []
+
+
+def test_what_was_longest_without_a_new_text_goes_first() -> None:
+    shelf = Shelf(8, 3, 1 << 30)
+    known = {name: shelf.open(name, name, [1, 2])[0] for name in (b"a", b"b")}
+    for name in (b"a", b"c"):  # one more text of the first, then one too many
+        shelf.open(name, name, [1, 2])
+    assert shelf.open(b"a", b"a", [1, 2])[0] is known[b"a"]
+    assert shelf.open(b"b", b"b", [1, 2])[0] is not known[b"b"]
 
 
 @pytest.mark.parametrize("scope", ["prompt", "all"])
