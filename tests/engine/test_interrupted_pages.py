@@ -189,3 +189,46 @@ def test_whoever_needs_pages_has_those_of_texts_that_are_gone() -> None:
         cache.compute(each)
     del each, texts
     cache.compute(cache.open([*range(1, 2 * PAGES - 2)]))
+
+
+# -------------------------------------------------------------------------------------------- one by one
+
+
+def break_off(cache: Cache) -> None:
+    with suppress(KeyboardInterrupt), cache.pool.ledger:
+        raise KeyboardInterrupt
+
+
+def test_behind_a_change_that_broke_off_a_text_finds_no_page_that_others_have_now() -> None:
+    """It was opened before, and has computed nothing yet."""
+    cache = Cache()
+    late = cache.open(FIRST)
+    known = cache.open(FIRST)
+    cache.compute(known)
+    known.close()
+    break_off(cache)
+    other = cache.open(OTHER)
+    cache.compute(other)
+    assert late.find() == 0
+    cache.compute(late)
+    cache.check(late, other)
+
+
+def test_what_could_be_found_before_is_written_in_its_place_afterwards() -> None:
+    cache = Cache()
+    own = cache.open(FIRST)
+    cache.compute(own)
+    break_off(cache)
+    assert cache.pool.missing([Claim(own.pages, 0, len(own.tokens))]) == 0
+    cache.check(own)
+
+
+def test_who_has_only_begun_to_give_pages_back_has_them() -> None:
+    """An interruption came behind the first step of that."""
+    cache = Cache()
+    own, other = cache.open(FIRST), cache.open(OTHER)
+    cache.compute(own)
+    cache.pool.ledger.left.append(own._entry)
+    cache.compute(other)
+    cache.check(own, other)
+    assert own.pages
