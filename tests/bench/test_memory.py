@@ -45,6 +45,14 @@ def test_a_run_that_fails_says_why(model, tmp_path):
 
 
 @linux
+def test_a_file_of_the_users_that_is_called_as_one_of_pythons_is_not_run(model, tmp_path, monkeypatch):
+    (tmp_path / "dataclasses.py").write_text("raise RuntimeError('a file in the working folder was run')\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(EngineError, match="numerics"):
+        memory_use(model, Job(numerics="vague"), cache=tmp_path / "cache")
+
+
+@linux
 @pytest.mark.parametrize("job", [Job(max_tokens=0), Job(n=-1)])
 def test_a_job_without_tokens_is_refused(job):
     with pytest.raises(BadParameter, match="give 1 or more"):

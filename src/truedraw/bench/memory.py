@@ -11,6 +11,7 @@ is about the same for every model.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -114,8 +115,9 @@ def _report(file_bytes: int, residences: Sequence[Residence], found: dict[str, A
 def _in_fresh_process(run: dict[str, Any]) -> dict[str, Any]:
     with TemporaryDirectory() as folder:
         answer = Path(folder) / "answer.json"
-        command = [sys.executable, "-m", CHILD, json.dumps(run), str(answer)]
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        command = [sys.executable, "-P", "-m", CHILD, json.dumps(run), str(answer)]
+        paths = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, env=paths)
         if done.returncode:
             last = (done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"])[-1]
             raise EngineError(f"the measured run failed: {last}")
