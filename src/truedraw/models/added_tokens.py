@@ -15,11 +15,14 @@ LONGEST_ID = 12  # digits
 
 def add_described(tokenizer: Tokenizer, added: Any, vocab_size: int) -> None:
     """Those of `added_tokens_decoder`, as it describes them; one that would not get its id stays what it was."""
-    entries = added.items() if isinstance(added, dict) else ()
+    entries, known = added.items() if isinstance(added, dict) else (), tokenizer.get_added_tokens_decoder()
     for i, entry in sorted(((int(key), each) for key, each in entries if is_id(key)), key=itemgetter(0)):
         text = content(entry) if isinstance(entry, dict) else None
-        if text and i < vocab_size and _gets(tokenizer, text, i):
-            tokenizer.add_tokens([_token(text, entry)])
+        if not text or i >= vocab_size or not _gets(tokenizer, text, i):
+            continue
+        token = _token(text, entry)
+        if i not in known or not _are_alike(known[i], token):  # each that is added takes as long as all others together
+            tokenizer.add_tokens([token])
 
 
 def add_named(tokenizer: Tokenizer, settings: Mapping[str, Any], keys: Sequence[str]) -> None:
@@ -52,6 +55,10 @@ def _token(text: str, entry: Any, **more: bool) -> AddedToken:
 
     given = entry if isinstance(entry, dict) else {}
     return AddedToken(text, **{name: given[name] for name in SWITCHES if isinstance(given.get(name), bool)} | more)
+
+
+def _are_alike(one: AddedToken, other: AddedToken) -> bool:
+    return all(getattr(one, name) == getattr(other, name) for name in ("content", *SWITCHES))
 
 
 def _gets(tokenizer: Tokenizer, text: str, i: int) -> bool:
