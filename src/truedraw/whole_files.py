@@ -10,7 +10,7 @@ from glob import escape
 from pathlib import Path
 from stat import S_IMODE, S_IRUSR, S_IWUSR
 from threading import get_native_id
-from time import time
+from time import sleep, time
 
 from truedraw.errors import BadFile
 
@@ -22,6 +22,7 @@ HINTS |= {errno.EFBIG: "raise the limit on the size of a file (ulimit -f)", errn
 LIMIT = HINTS[errno.EFBIG]
 OURS = S_IRUSR | S_IWUSR  # to read and to write
 PART = ".truedraw.part"  # how their names end until then: no file of somebody else's is called so
+PAUSES = (0.01, 0.03, 0.1, 0.3, 1.0)  # seconds, see _replace
 STALE_SECONDS = 3600.0  # since anything was written to a part: whoever wrote it was killed
 
 
@@ -97,6 +98,19 @@ def _put(fresh: Path, target: Path, anew: bool) -> None:
         except OSError as error:
             if error.errno == errno.EEXIST:
                 raise
+    _replace(fresh, target)
+
+
+def _replace(fresh: Path, target: Path) -> None:
+    """Windows refuses it while somebody else does the same, or looks at what is there: once more a little later."""
+    for pause in PAUSES:
+        try:
+            fresh.replace(target)
+            return
+        except PermissionError:
+            if os.name != "nt":
+                raise
+            sleep(pause)
     fresh.replace(target)
 
 

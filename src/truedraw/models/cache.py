@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import errno
 import shutil
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
 
 from truedraw.errors import BadFile, PullError
+from truedraw.file_locks import is_free, wait_for
 from truedraw.home_folder import expanded
 from truedraw.whole_files import FULL
 
@@ -18,7 +17,6 @@ STAGING = ".staging"  # unfinished work; nothing in it is ever read
 PART = ".part"  # behind the name of such work
 ELSEWHERE = "choose another cache folder (--cache FOLDER; cache= in Python)"
 WRITABLE = "choose a cache folder that you may write to (--cache FOLDER; cache= in Python)"
-RETRY_SECONDS = 0.5  # between two looks at a lock on systems that cannot wait for one
 
 
 def cache_root(cache: Path | None) -> Path:
@@ -70,7 +68,7 @@ def staging(models: Path, name: str) -> Iterator[Path]:
     corner = models / STAGING
     corner.mkdir(parents=True, exist_ok=True)
     with (corner / f"{folder_name(name)}.lock").open("a+b") as lock:
-        _wait_for(lock)
+        wait_for(lock.fileno())
         folder = corner / f"{folder_name(name)}{PART}"  # this name's alone, as the lock is
         remove(folder)
         _sweep(corner)
@@ -85,7 +83,7 @@ def _sweep(corner: Path) -> None:
     """Remove the work whose lock nobody holds; the lock is held meanwhile."""
     for part in corner.glob(f"*{PART}"):
         with suppress(OSError), part.with_suffix(".lock").open("a+b") as lock:
-            if _is_free(lock):
+            if is_free(lock.fileno()):
                 remove(part)
 
 
@@ -112,39 +110,3 @@ def disk_hint(error: OSError) -> str:
 def is_read_only(error: OSError) -> bool:
     """Whether the folder is one that this user may not write to."""
     return error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
-
-
-def _wait_for(lock: IO[bytes]) -> None:
-    """Hold the lock until the file is closed; the system drops it when a process dies."""
-    try:
-        import fcntl
-    except ImportError:
-        while not _is_free_on_windows(lock):
-            time.sleep(RETRY_SECONDS)
-    else:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-
-
-def _is_free(lock: IO[bytes]) -> bool:
-    """Whether nobody else holds the lock; then it is held until the file is closed."""
-    try:
-        import fcntl
-    except ImportError:
-        return _is_free_on_windows(lock)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
-def _is_free_on_windows(lock: IO[bytes]) -> bool:
-    import importlib
-
-    msvcrt = importlib.import_module("msvcrt")
-    lock.seek(0)
-    try:
-        msvcrt.locking(lock.fileno(), msvcrt.LK_NBLCK, 1)
-    except OSError:
-        return False
-    return True

@@ -6,7 +6,9 @@ import contextlib
 import errno
 import io
 import os
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -254,6 +256,24 @@ def test_two_writers_at_once(path) -> None:
         with pytest.raises(BadFile, match="being written by another process"):
             add(path, arrays([MORE]), EMPTY.fingerprint, means(path))
     add(path, arrays([MORE]), EMPTY.fingerprint, means(path))
+
+
+def test_where_a_file_that_is_open_cannot_be_replaced(path, monkeypatch) -> None:
+    """As on Windows: it is written anew all the same, by whoever has closed it."""
+    replace = Path.replace
+
+    def on_windows(fresh, target):
+        names = [os.path.realpath(f"/proc/self/fd/{each}") for each in os.listdir("/proc/self/fd")]
+        assert str(target) not in names
+        return replace(fresh, target)
+
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    monkeypatch.setattr(Path, "replace", on_windows)
+    rng = np.random.default_rng(3)
+    header = index_of(path, *(texts(1 + n % 4, rng) for n in range(30)))
+    assert header.end - FIRST_WORD <= 2 * header.num_live_words
+    assert checked_header(path) == header
+    assert build(path, arrays([TEXT]), EMPTY, means(path), overwrite=True).num_texts == 1
 
 
 @pytest.mark.parametrize("overwrite", [False, True])

@@ -27,6 +27,7 @@ from truedraw.draft.index.header import (
 from truedraw.draft.index.layout import CHUNK_BYTES, WORD_BYTES, Words, check_regular, check_segments
 from truedraw.draft.index.segments import Feed, Means, append, append_merged, mapped
 from truedraw.errors import BadFile
+from truedraw.file_locks import is_free, may_replace_open
 from truedraw.whole_files import check_kind, is_at, replacing
 
 GROWTH = 2
@@ -43,7 +44,8 @@ def build(path: Path, arrays: Iterable[Words], empty: Header, means: Means, over
     if before and not overwrite:
         raise BadFile(f"{path} is there already; `truedraw index add` adds to it, --overwrite makes it anew")
     check_ours(path)
-    with _opened(path) if before else nullcontext(), _replacing(path, anew=not before) as file:
+    held = _opened(path) if before and may_replace_open() else nullcontext()
+    with held, _replacing(path, anew=not before) as file:
         return _said(file, replace(_appended(file, empty, Feed(arrays), means), sequence=1))
 
 
@@ -53,11 +55,11 @@ def add(path: Path, arrays: Iterable[Words], fingerprint: str, means: Means) -> 
         before = read_header(file, path)
         check_tokenizer(before, fingerprint, path)
         try:
-            file.truncate(before.end * WORD_BYTES)  # what an interrupted write left
+            _cut(file, before)
             header = _tidied(path, file, _appended(file, before, Feed(arrays), means), means)
             _to_disk(file)
         except BaseException:
-            file.truncate(before.end * WORD_BYTES)
+            _cut(file, before)
             raise
         header = _said(file, replace(header, sequence=before.sequence + 1))  # from here on it may count
         _check_at(file, path)
@@ -118,7 +120,8 @@ def _kept_small(path: Path, file: BinaryIO, header: Header) -> Header:
         if header.end - FIRST_WORD > 2 * header.num_live_words:
             return _compacted(path, file, header)
     except BadFile:
-        _check_at(file, path)
+        if not file.closed:
+            _check_at(file, path)
     return header
 
 
@@ -132,6 +135,8 @@ def _compacted(path: Path, old: BinaryIO, header: Header) -> Header:
             end += segment.num_words
         header = _said(file, replace(header, end=end, segments=tuple(segments)))
         _check_at(old, path)
+        if not may_replace_open():
+            old.close()
         return header
 
 
@@ -173,15 +178,17 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def _lock(file: BinaryIO, path: Path) -> None:
-    """The system lets go of it when the process ends, however it does. Without such locks there is none."""
+    if not is_free(file.fileno()):
+        raise BadFile(f"{path} is being written by another process; wait for it")
+
+
+def _cut(file: BinaryIO, header: Header) -> None:
+    """What an interrupted write left; where a system cannot while somebody looks at it, it is written over."""
     try:
-        import fcntl
-    except ImportError:
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        raise BadFile(f"{path} is being written by another process; wait for it") from error
+        file.truncate(header.end * WORD_BYTES)
+    except OSError:
+        if may_replace_open():
+            raise
 
 
 @contextmanager

@@ -18,7 +18,8 @@ from types import TracebackType
 from typing import Any, BinaryIO
 
 from truedraw.errors import BadFile
-from truedraw.generate.offline.locking import has_locks, opened
+from truedraw.file_locks import may_replace_open
+from truedraw.generate.offline.locking import opened
 from truedraw.generate.offline.settings import ANEW, begin, check_removable, forget
 from truedraw.whole_files import is_at, replacing
 
@@ -128,12 +129,12 @@ class Journal:
     @contextmanager
     def _giving_way(self) -> Iterator[None]:
         """The lock is held until the other file is there, for whoever had waited would write into nothing."""
-        if has_locks():
+        if may_replace_open():
             yield
             before, self._file = self._file, opened(self.path)
             os.close(before)
             return
-        os.close(self._file)  # a system without such locks does not replace a file that is open
+        os.close(self._file)
         try:
             yield
         finally:

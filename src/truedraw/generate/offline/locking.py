@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from truedraw.errors import BadFile
+from truedraw.file_locks import is_free
 from truedraw.whole_files import is_at
 
 WRITABLE_FOLDER = "give a file in a folder that exists and may be written to"
@@ -22,27 +23,9 @@ def opened(path: Path, otherwise: str = "give another file") -> int:
     except OSError as error:
         raise BadFile(f"{path} cannot be written: {error.strerror}; {WRITABLE_FOLDER}") from error
     try:
-        _lock(file)
-        if not is_at(file, path):
-            raise BlockingIOError  # another process has put another file there since
+        if not is_free(file) or not is_at(file, path):
+            raise BlockingIOError  # or another process has put another file there since
     except OSError as error:
         os.close(file)
         raise BadFile(f"{path} is being written by another process; wait for it, or {otherwise}") from error
     return file
-
-
-def _lock(file: int) -> None:
-    """The system lets go of it when the process ends, however it does; raises OSError."""
-    if has_locks():
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def has_locks() -> bool:
-    """Whether the system has such locks."""
-    try:
-        import fcntl  # noqa: F401 - whether it is there
-    except ImportError:
-        return False
-    return True
