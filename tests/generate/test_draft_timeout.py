@@ -157,7 +157,7 @@ class Point:
     """An entry point of another package."""
 
     def __init__(self, kind) -> None:
-        self.name, self.load = kind.__name__, lambda: kind
+        self.name, self.load, self.value = kind.__name__, lambda: kind, "test"
 
 
 @pytest.fixture
