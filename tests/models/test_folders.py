@@ -430,6 +430,17 @@ def test_a_word_that_is_named_as_a_special_token_is_one(folder, named):
     assert found.get_vocab_size() == 3
 
 
+@pytest.mark.parametrize("described", [{}, {"added_tokens_decoder": {"2": {"content": "ab"}, "3": {"content": "ba"}}}])
+def test_an_added_token_that_is_named_as_a_special_one_is_special(folder, described):
+    tokenizer = Tokenizers(models.BPE({"a": 0, "b": 1, "ab": 2, "ba": 3}, []))
+    tokenizer.add_tokens([AddedToken("ab", rstrip=True), AddedToken("ba")])
+    tokenizer.save(str(folder / "tokenizer.json"))
+    (folder / "tokenizer_config.json").write_text(json.dumps({"sep_token": "ab", **described}))
+    added = folder_text(folder, {}, 4).load_tokenizer().get_added_tokens_decoder()
+    assert (added[2].special, added[3].special) == (True, False)
+    assert added[2].rstrip == (not described)
+
+
 # --------------------------------------------------------------------------------------------------- OpenVINO
 
 

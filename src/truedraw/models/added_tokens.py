@@ -33,6 +33,17 @@ def add_named(tokenizer: Tokenizer, settings: Mapping[str, Any], keys: Sequence[
             tokenizer.add_tokens([_token(text, entry, special=True)])
 
 
+def mark_named(tokenizer: Tokenizer, settings: Mapping[str, Any], keys: Sequence[str]) -> None:
+    """Tokens that these keys name are special, also where their own description says otherwise."""
+    entries, names = settings.get("added_tokens_decoder"), {text for text, _ in _named(settings, keys)}
+    if isinstance(entries, dict):  # else tokenizer.json is what describes them
+        names &= {content(each) for each in entries.values()}
+    for token in tokenizer.get_added_tokens_decoder().values():
+        if token.content in names and not token.special:
+            switches = {name: getattr(token, name) for name in SWITCHES}
+            tokenizer.add_tokens([_token(token.content, switches, special=True)])
+
+
 def is_id(key: str) -> bool:
     """Whether a key of a table of tokens is an id."""
     return key.isascii() and key.isdecimal() and len(key) < LONGEST_ID

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from truedraw.errors import BadModelFile, UnsupportedModel
-from truedraw.models.added_tokens import add_described, add_named, content, is_id
+from truedraw.models.added_tokens import add_described, add_named, content, is_id, mark_named
 from truedraw.models.checkpoint import TextParts
 from truedraw.models.fields import read_json, read_json_if_there
 from truedraw.models.tokenizer_errors import raising
@@ -74,6 +74,7 @@ def _whole_tokenizer(folder: Path, settings: Mapping[str, Any], vocab_size: int)
     """That of tokenizer.json, with what the settings say of its tokens, as in transformers."""
     found = load_tokenizer(folder / "tokenizer.json")
     add_described(found, settings.get("added_tokens_decoder"), vocab_size)
+    mark_named(found, settings, NAMED)
     add_named(found, settings, NAMED)
     return found
 
