@@ -441,6 +441,26 @@ def test_an_added_token_that_is_named_as_a_special_one_is_special(folder, descri
     assert added[2].rstrip == (not described)
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"additional_special_tokens": ["ab"], "extra_special_tokens": []},
+        {"additional_special_tokens": ["ba"], "extra_special_tokens": ["ab", 1]},
+        {"additional_special_tokens": [{"content": "ab", "special": True}]},
+        {"extra_special_tokens": {"image_token": "ab"}},
+        {"image_token": "ab", "add_bos_token": True},
+    ],
+)
+def test_a_word_that_is_a_special_token_of_one_model_is_one(folder, settings):
+    Tokenizers(models.BPE({"a": 0, "b": 1, "ab": 2, "ba": 3}, [])).save(str(folder / "tokenizer.json"))
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    found = folder_text(folder, {}, 4).load_tokenizer()
+    assert found.encode("abab").ids == [2, 2]
+    assert found.encode("ba").ids == [1, 0]
+    assert [*found.get_added_tokens_decoder()] == [2]
+    assert found.get_added_tokens_decoder()[2].special
+
+
 # --------------------------------------------------------------------------------------------------- OpenVINO
 
 

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from tokenizers import AddedToken, Tokenizer
 
 SWITCHES = "special", "lstrip", "rstrip", "single_word", "normalized"  # of an added token
+FURTHER = "extra_special_tokens", "additional_special_tokens"  # the first that names any counts
+OWN = "_token"  # how the keys end that name special tokens of one model, image_token say
 LONGEST_ID = 12  # digits
 
 
@@ -26,11 +28,16 @@ def add_described(tokenizer: Tokenizer, added: Any, vocab_size: int) -> None:
 
 
 def add_named(tokenizer: Tokenizer, settings: Mapping[str, Any], keys: Sequence[str]) -> None:
-    """Words of the vocabulary that these keys name, of which the last one counts: a text holds each word whole."""
+    """Words of the vocabulary that these keys name, of which the last one counts, and those listed without a name.
+
+    A text holds each of them whole.
+    """
     known = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
-    for text, entry in _named(settings, keys):
+    named = [*_named(settings, keys)]
+    special = {text: {"special": True} for text, _ in named}
+    for text, entry in (*named, *_listed(settings)):
         if text not in known and tokenizer.token_to_id(text) is not None:
-            tokenizer.add_tokens([_token(text, entry, special=True)])
+            tokenizer.add_tokens([_token(text, entry, **special.get(text, {}))])
 
 
 def mark_named(tokenizer: Tokenizer, settings: Mapping[str, Any], keys: Sequence[str]) -> None:
@@ -56,9 +63,20 @@ def content(token: Any) -> str | None:
 
 
 def _named(settings: Mapping[str, Any], keys: Sequence[str]) -> Iterator[tuple[str, Any]]:
-    for key in keys:
-        if text := content(settings.get(key)):
-            yield text, settings[key]
+    """Those of a model's own names come last."""
+    more, own = settings.get(FURTHER[0]), [key for key in settings if key.endswith(OWN) and key not in keys]
+    entries = [settings.get(key) for key in (*keys, *own)]
+    for entry in [*entries, *more.values()] if isinstance(more, dict) else entries:
+        if text := content(entry):
+            yield text, entry
+
+
+def _listed(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Special tokens without a name; what describes one there says itself whether it is special."""
+    found = next((found for key in FURTHER if (found := settings.get(key))), None)
+    for entry in found if isinstance(found, list) else ():
+        if text := content(entry):
+            yield text, entry if isinstance(entry, dict) else {"special": True}
 
 
 def _token(text: str, entry: Any, **more: bool) -> AddedToken:
