@@ -1,5 +1,6 @@
 """Memory of one generation by parts: they add up, on a real file in a real process; and what can go wrong."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,7 @@ def test_a_run_that_fails_says_why(model, tmp_path):
 def test_a_file_of_the_users_that_is_called_as_one_of_pythons_is_not_run(model, tmp_path, monkeypatch):
     (tmp_path / "dataclasses.py").write_text("raise RuntimeError('a file in the working folder was run')\n")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path, tmp_path])  # which Python passes over, as it is no text
     with pytest.raises(EngineError, match="numerics"):
         memory_use(model, Job(numerics="vague"), cache=tmp_path / "cache")
 

@@ -116,7 +116,7 @@ def _in_fresh_process(run: dict[str, Any]) -> dict[str, Any]:
     with TemporaryDirectory() as folder:
         answer = Path(folder) / "answer.json"
         command = [sys.executable, "-P", "-m", CHILD, json.dumps(run), str(answer)]
-        paths = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        paths = {**os.environ, "PYTHONPATH": os.pathsep.join(each for each in sys.path if isinstance(each, str))}
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, env=paths)
         if done.returncode:
             last = (done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"])[-1]
