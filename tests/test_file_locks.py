@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from types import SimpleNamespace
 
 import pytest
 
+from index_files import EMPTY, arrays, index_of, means
+from truedraw.draft.index.writing import add
+from truedraw.errors import BadFile
 from truedraw.file_locks import FAR, is_free, may_replace_open, wait_for
+from truedraw.generate.offline.locking import opened
 
 
 def bytes_locked():
@@ -45,3 +50,17 @@ def test_where_there_are_no_locks(tmp_path, monkeypatch):
     with (tmp_path / "a").open("wb") as one, (tmp_path / "a").open("r+b") as other:
         wait_for(one.fileno())
         assert is_free(other.fileno())
+
+
+def test_a_disk_without_locks_is_told_as_such(tmp_path, monkeypatch):
+    fcntl = pytest.importorskip("fcntl")
+
+    def flock(file, how):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    index_of(tmp_path / "index", [[1, 2]])
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with pytest.raises(BadFile, match=r"cannot be written: No locks available; give a file on another disk"):
+        opened(tmp_path / "results.jsonl")
+    with pytest.raises(BadFile, match="cannot be written: No locks available; nothing was changed"):
+        add(tmp_path / "index", arrays([[3]]), EMPTY.fingerprint, means(tmp_path / "index"))

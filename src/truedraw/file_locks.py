@@ -25,13 +25,13 @@ def wait_for(file: int) -> None:
 
 
 def is_free(file: int) -> bool:
-    """Whether nobody else has it; then it is ours."""
+    """Whether nobody else has it; then it is ours. Raises OSError where the file's disk has no locks."""
     try:
         if (fcntl := _module("fcntl")) is not None:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         elif (msvcrt := _module("msvcrt")) is not None:
             _lock_byte(file, msvcrt)
-    except OSError:
+    except (BlockingIOError, PermissionError):
         return False
     return True
 

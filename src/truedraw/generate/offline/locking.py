@@ -10,6 +10,7 @@ from truedraw.file_locks import is_free
 from truedraw.whole_files import is_at
 
 WRITABLE_FOLDER = "give a file in a folder that exists and may be written to"
+OTHER_DISK = "give a file on another disk"
 BINARY = getattr(os, "O_BINARY", 0)  # line breaks stay what they are, where that has to be said
 
 
@@ -23,9 +24,11 @@ def opened(path: Path, otherwise: str = "give another file") -> int:
     except OSError as error:
         raise BadFile(f"{path} cannot be written: {error.strerror}; {WRITABLE_FOLDER}") from error
     try:
-        if not is_free(file) or not is_at(file, path):
-            raise BlockingIOError  # or another process has put another file there since
+        is_ours = is_free(file) and is_at(file, path)  # else another process has put another file there since
     except OSError as error:
         os.close(file)
-        raise BadFile(f"{path} is being written by another process; wait for it, or {otherwise}") from error
+        raise BadFile(f"{path} cannot be written: {error.strerror}; {OTHER_DISK}") from error
+    if not is_ours:
+        os.close(file)
+        raise BadFile(f"{path} is being written by another process; wait for it, or {otherwise}")
     return file
