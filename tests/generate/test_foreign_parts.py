@@ -202,6 +202,7 @@ ODD_ROWS = {
     "wider than its tokens": lambda rows: np.pad(rows, ((0, 0), (0, 2))),
     "narrower": lambda rows: rows[:, 1:],
     "a row too many": lambda rows: np.concatenate([rows, rows[:1]]),
+    "lists of unlike lengths": lambda rows: [[0.0], *rows.tolist()],
     "of half precision": lambda rows: rows.astype(np.float16),
     "none": None,
 }

@@ -20,7 +20,7 @@ def check_sizes(engine: p.Engine, proposals: Sequence[p.Proposal], scores: Seque
     """
     if not isinstance(scores, Sequence) or not all(hasattr(each, "logits") for each in scores):
         raise EngineError(f"the engine gave {shown(scores)}; give a list with a protocol.Scores for each text")
-    found = [(np.shape(each.logits), getattr(each.logits, "dtype", None) in TYPES) for each in scores]
+    found = [(getattr(each.logits, "shape", None), getattr(each.logits, "dtype", None) in TYPES) for each in scores]
     wanted = [((1 + len(proposal), engine.vocab_size), True) for proposal in proposals]
     if found != wanted:
         got = [(shape, str(getattr(each.logits, "dtype", type(each.logits).__name__)))
