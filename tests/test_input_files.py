@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from truedraw.errors import BadFile
-from truedraw.input_files import opened, readable, size_of
+from truedraw.input_files import check_stdin, opened, readable, size_of
 
 unix = pytest.mark.skipif(os.name == "nt", reason="needs devices and pipes")
 
@@ -27,6 +29,12 @@ def test_a_device_without_an_end(device) -> None:
     for ask in (opened, size_of):
         with pytest.raises(BadFile, match=r"^--input it cannot be read: it is a device; give a file, or a pipe$"):
             ask(Path(device), "--input it")
+
+
+def test_where_devices_have_no_numbers(monkeypatch) -> None:
+    """As on Windows, where what is no console is NUL."""
+    monkeypatch.setattr("os.fstat", lambda _: SimpleNamespace(st_mode=stat.S_IFCHR))
+    check_stdin()
 
 
 @unix

@@ -40,9 +40,14 @@ def check_stdin() -> None:
 
 def _refuse_device(found: os.stat_result, is_terminal: Callable[[], bool], named: str) -> None:
     """A terminal has an end, and nothing comes from the null device."""
-    is_null = S_ISCHR(found.st_mode) and found.st_rdev == os.stat(os.devnull).st_rdev
-    if S_ISBLK(found.st_mode) or (S_ISCHR(found.st_mode) and not is_null and not is_terminal()):
+    is_other = S_ISCHR(found.st_mode) and not _is_null(found) and not is_terminal()
+    if S_ISBLK(found.st_mode) or is_other:
         raise BadFile(f"{named} cannot be read: it is a device; give a file, or a pipe")
+
+
+def _is_null(found: os.stat_result) -> bool:
+    """Windows numbers no devices: one that is no console is taken for it there."""
+    return not hasattr(found, "st_rdev") or found.st_rdev == os.stat(os.devnull).st_rdev
 
 
 def _is_terminal(path: Path) -> bool:
