@@ -33,8 +33,9 @@ def test_a_device_without_an_end(device) -> None:
 
 def test_where_devices_have_no_numbers(monkeypatch) -> None:
     """As on Windows, where what is no console is NUL."""
-    monkeypatch.setattr("os.fstat", lambda _: SimpleNamespace(st_mode=stat.S_IFCHR))
-    check_stdin()
+    with monkeypatch.context() as windows:
+        windows.setattr("os.fstat", lambda _: SimpleNamespace(st_mode=stat.S_IFCHR))
+        check_stdin()
 
 
 @unix
