@@ -22,6 +22,7 @@ from typing import Any
 
 from truedraw.bench.residence import MEASURED_BY, Residence, can_measure
 from truedraw.errors import BadParameter, EngineError
+from truedraw.generate.first_start import own_paths
 from truedraw.models import open_checkpoint
 from truedraw.models.catalogue import DEFAULT_MODEL
 
@@ -116,7 +117,7 @@ def _in_fresh_process(run: dict[str, Any]) -> dict[str, Any]:
     with TemporaryDirectory() as folder:
         answer = Path(folder) / "answer.json"
         command = [sys.executable, "-P", "-m", CHILD, json.dumps(run), str(answer)]
-        paths = {**os.environ, "PYTHONPATH": os.pathsep.join(each for each in sys.path if isinstance(each, str))}
+        paths = {**os.environ, "PYTHONPATH": os.pathsep.join(own_paths())}
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, env=paths)
         if done.returncode:
             last = (done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"])[-1]

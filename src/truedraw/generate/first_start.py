@@ -66,14 +66,19 @@ def _helper() -> subprocess.Popen[bytes] | None:
 
     if processors() < 2 or not _is_python() or is_kept(traverse) is not False:
         return None
-    quiet, paths = subprocess.DEVNULL, json.dumps([each for each in sys.path if isinstance(each, str)])
-    command = [sys.executable, "-P", "-c", COMMAND, paths]
+    quiet = subprocess.DEVNULL
+    command = [sys.executable, "-P", "-c", COMMAND, json.dumps(own_paths())]
     try:
         return subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, env={**os.environ, HELPS: "1"}
         )
     except OSError:
         return None
+
+
+def own_paths() -> list[str]:
+    """Where this process finds modules, for a process of ours to find the same; Python passes over what is no text."""
+    return [each for each in sys.path if isinstance(each, str)]
 
 
 def _is_python() -> bool:

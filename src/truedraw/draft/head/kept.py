@@ -39,7 +39,7 @@ def kept_blocks(file: Numbers, written: Matrix | None, folder: Path | None, make
     """
     if folder is None or not isinstance(file, HeadFile):
         return list(make())
-    rows = _sum_of({str(number): array for number, array in enumerate(_arrays(written))})
+    rows = sum_of({str(number): array for number, array in enumerate(_arrays(written))})
     key, origin = _key(file, rows), Origin(str(file.path.resolve()), f"{KIND} {rows}", 1)
     if not (folder / key).exists():
         drop_orphans(folder, KIND)
@@ -52,7 +52,7 @@ def kept_blocks(file: Numbers, written: Matrix | None, folder: Path | None, make
 def _key(file: HeadFile, rows: str) -> str:
     """Stands for all that the blocks are made of, to the byte, and for how."""
     how = [repr(file.card), rows, HAS_HALVES, sources(MAKERS)]  # as JSON a card's curves take six times as long
-    return sha256(json.dumps([how, _sum_of(file.arrays)], sort_keys=True).encode()).hexdigest()[:32]
+    return sha256(json.dumps([how, sum_of(file.arrays)], sort_keys=True).encode()).hexdigest()[:32]
 
 
 def _arrays(matrix: Matrix | None) -> list[np.ndarray]:
@@ -62,7 +62,8 @@ def _arrays(matrix: Matrix | None) -> list[np.ndarray]:
     return [np.zeros(0) if each is None else each for each in found]
 
 
-def _sum_of(arrays: Mapping[str, np.ndarray]) -> str:
+def sum_of(arrays: Mapping[str, np.ndarray]) -> str:
+    """32 hexadecimal digits, of names, kinds, shapes and values."""
     found = sha256()
     for name, array in sorted(arrays.items()):
         found.update(f"{name} {array.dtype.str} {array.shape}".encode())
