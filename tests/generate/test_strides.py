@@ -219,7 +219,7 @@ def test_they_are_the_rounds_that_come_one_by_one(model, taken, by_machine, draf
     without(monkeypatch)
     assert drawn(model, **settings) == several
     assert not taken
-    assert (max(at_once, default=0) == strides.MOST) == is_taken
+    assert (max(at_once, default=0) >= 8) == is_taken
 
 
 @pytest.mark.parametrize("drafting", ["auto", "trees", "no seed's rule"])
@@ -244,7 +244,7 @@ def test_a_text_that_was_written_before_lies_in_other_pages(model, taken) -> Non
 
 def test_the_first_token_waits_for_no_other(model, taken) -> None:
     drawn(model, speculative=False)
-    assert taken[:4] == [2, 4, 8, 8]
+    assert taken[:4] == [2, 4, 8, 16]
     taken.clear()
     drawn(model, speculative=False, max_tokens=2)
     assert taken == [1]
@@ -407,14 +407,14 @@ def test_a_head_that_looks_back_hears_of_plain_rounds(model, by_machine, monkeyp
         asked.clear()
         heard.clear()
         rounds = drawn(model, speculative=chains(2))
-        return rounds, heard[:23] if model.kind == "attentive" else None
+        return rounds, heard[:31] if model.kind == "attentive" else None
 
     monkeypatch.setattr(HeadState, "commit", told)
     monkeypatch.setattr(FixedController, "stands", plain_at_first)
     monkeypatch.setattr(strides, "LONGEST", 1e6)
     several = whole()
-    assert [done.drafted for done in several[0]][1:24] == [0] * 22 + [2]
-    assert sum(by_machine[:4]) == 22
+    assert [done.drafted for done in several[0]][1:32] == [0] * 30 + [2]
+    assert sum(by_machine[:4]) == 30
     monkeypatch.setattr(Machines, "of", lambda *_: None)
     assert whole() == several
 

@@ -26,7 +26,7 @@ from truedraw.generate.means import Means
 from truedraw.generate.sample import Sample, Schedule, Turn
 from truedraw.sampling.working_time import working_seconds
 
-LONGEST = 0.04  # seconds, beside what it took to decide, behind which no more rounds begin: somebody may wait, or read
+LONGEST = 0.1  # seconds, beside what it took to decide, behind which no more rounds begin: somebody may wait, or read
 NEVER = -1  # in the place of a token
 
 

@@ -26,7 +26,7 @@ from truedraw.threads.kept import Kept
 from truedraw.verify.fused.judge import Decided, decided
 
 RUN = later("truedraw.generate.at_once.loop", "run")
-MOST = 8  # rounds
+MOST = 16  # rounds
 A_SECOND = 1e9  # nanoseconds
 NO_JOB = 0, 0
 NOT_SHOWN = np.zeros((0, 0, 0), np.float32)
