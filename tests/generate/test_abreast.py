@@ -486,7 +486,7 @@ def test_its_rows_have_the_bits_of_other_passes(model) -> None:
     texts += engine.fork(texts[1], 2)
     others = [engine.open(text.tokens, alone=True) for text in texts]
     engine.forward([Work(text) for text in others])
-    passes, rounds = engine.abreast(texts, 20, [0] * len(texts)), 20
+    passes, rounds = engine.abreast(texts, [20] * len(texts), [0] * len(texts)), 20
     job, means = passes.job, Means(engine.crew.board)
     asked = [Asked(row, Transform(), (k, 7, 0), len(text.tokens), True) for k, (row, text)
              in enumerate(zip(job.logits, texts, strict=True))]  # fmt: skip
@@ -519,11 +519,11 @@ def test_passes_that_are_dropped_change_nothing(model) -> None:
     engine = model.engine
     texts = [engine.open(model.tokenizer.encode(f"{PROMPT} {k}")) for k in range(3)]
     before = [scored.logits.copy() for scored in engine.forward([Work(text) for text in texts])]
-    assert engine.abreast(texts, 4, [0] * 3) is not None
+    assert engine.abreast(texts, [4] * 3, [0] * 3) is not None
     after = engine.forward([Work(text) for text in texts])
     assert all(np.array_equal(one, other.logits) for one, other in zip(before, after, strict=True))
-    assert engine.abreast(texts, CONFIG.context_length, [0] * 3) is None
+    assert engine.abreast(texts, [4, CONFIG.context_length, 4], [0] * 3) is None
     fresh = engine.open([1, 2, 3], alone=True)
-    assert engine.abreast([*texts, fresh], 2, [0] * 4) is None
+    assert engine.abreast([*texts, fresh], [2] * 4, [0] * 4) is None
     for text in (*texts, fresh):
         text.close()

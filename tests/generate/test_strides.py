@@ -590,7 +590,7 @@ def test_its_rows_have_the_bits_of_other_passes(model) -> None:
     for text in (one, other):
         engine.forward([Work(text)])
         text.commit([5])
-    stride = engine.stride(other, rounds=6, drafts=3)
+    stride = engine.stride(other, tokens=24, drafts=3)
     drafts = [Proposal.chain(rng.integers(0, 90, n).tolist()) for n in (1, 3, 0, 2)]
     tree = Proposal(np.array([1, 2, 3]), np.array([-1, -1, 0]), (None,) * 3)
     for proposal in (*drafts, tree, drafts[1]):
@@ -615,7 +615,7 @@ def test_a_stride_that_is_dropped_changes_nothing(model) -> None:
     engine = model.engine
     text = engine.open(model.tokenizer.encode(PROMPT))
     logits = engine.forward([Work(text)])[0].logits.copy()
-    stride = engine.stride(text, rounds=4, drafts=2)
+    stride = engine.stride(text, tokens=12, drafts=2)
     stride.score(Proposal.chain([1, 2]))
     stride.keep([1, 3])
     stride.score(Proposal.chain([4]))
@@ -627,10 +627,10 @@ def test_a_stride_that_is_dropped_changes_nothing(model) -> None:
 def test_none_for_a_text_that_is_not_computed_or_has_no_room(model) -> None:
     engine = model.engine
     text: PagedSequence = engine.open([1, 2, 3], alone=True)
-    assert engine.stride(text, rounds=2, drafts=0) is None
+    assert engine.stride(text, tokens=2, drafts=0) is None
     engine.forward([Work(text)])
-    assert engine.stride(text, rounds=2, drafts=0) is not None
-    assert engine.stride(text, rounds=CONFIG.context_length, drafts=0) is None
+    assert engine.stride(text, tokens=2, drafts=0) is not None
+    assert engine.stride(text, tokens=CONFIG.context_length, drafts=0) is None
     text.close()
 
 

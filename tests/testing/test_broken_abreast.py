@@ -38,50 +38,50 @@ def run(tmp_path, monkeypatch):
     return failed
 
 
-def behind_the_others(engine, sequences, rounds, drafts):
+def behind_the_others(engine, sequences, tokens, drafts):
     """Its texts begin a token early."""
-    found = STRAIGHT(engine, sequences, rounds, drafts)
+    found = STRAIGHT(engine, sequences, tokens, drafts)
     found.job.past[:] -= 1
     found.job.positions[:] -= 1
     return found
 
 
-def of_other_texts(engine, sequences, rounds, drafts):
+def of_other_texts(engine, sequences, tokens, drafts):
     """The last comes first, where all have as many rows."""
-    return STRAIGHT(engine, sequences[::-1] if len(set(drafts)) == 1 else sequences, rounds, drafts)
+    return STRAIGHT(engine, sequences[::-1] if len(set(drafts)) == 1 else sequences, tokens, drafts)
 
 
-def of_fixed_places(engine, sequences, rounds, drafts):
+def of_fixed_places(engine, sequences, tokens, drafts):
     """Positions that are told have no part in it."""
-    found = STRAIGHT(engine, sequences, rounds, drafts)
+    found = STRAIGHT(engine, sequences, tokens, drafts)
     found.job.positions[:] = 7
     found.job = replace(found.job, positions=found.job.positions.copy())
     return found
 
 
-def of_one_row(engine, sequences, rounds, drafts):
+def of_one_row(engine, sequences, tokens, drafts):
     """Logits that lie somewhere else."""
-    found = STRAIGHT(engine, sequences, rounds, drafts)
+    found = STRAIGHT(engine, sequences, tokens, drafts)
     found.job = replace(found.job, logits=np.zeros_like(found.job.logits))
     return found
 
 
-def of_other_states(engine, sequences, rounds, drafts):
+def of_other_states(engine, sequences, tokens, drafts):
     """Hidden states that nobody has computed."""
-    found = STRAIGHT(engine, sequences, rounds, drafts)
+    found = STRAIGHT(engine, sequences, tokens, drafts)
     found.job = replace(found.job, hidden=np.full_like(found.job.hidden, 7.0))
     return found
 
 
-def losing_the_last(engine, sequences, rounds, drafts):
-    found = STRAIGHT(engine, sequences, rounds, drafts)
+def losing_the_last(engine, sequences, tokens, drafts):
+    found = STRAIGHT(engine, sequences, tokens, drafts)
     end = found.end
     found.end = lambda kept: end([tokens[:-1] for tokens in kept])
     return found
 
 
-def telling_at_once(engine, sequences, rounds, drafts):
-    found = STRAIGHT(engine, sequences, rounds, drafts)
+def telling_at_once(engine, sequences, tokens, drafts):
+    found = STRAIGHT(engine, sequences, tokens, drafts)
     sequences[0].commit([1])
     return found
 

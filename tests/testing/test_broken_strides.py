@@ -44,7 +44,7 @@ class WrongFromTheThirdRoundOn(Stride):
 class WrongAlone(Stride):
     def score(self, proposal):
         scores = super().score(proposal)
-        return replace(scores, logits=scores.logits * (HAIR if self.most == 1 else 1))
+        return replace(scores, logits=scores.logits * (HAIR if self.most == 4 else 1))
 
 
 class LosesTheLastToken(Stride):
@@ -82,8 +82,8 @@ class SwapsWhatItKeeps(Stride):
 
 def checks(kind):
     class Engine(TabularEngine):
-        def stride(self, sequence, rounds, drafts):
-            return kind(self, sequence, rounds)
+        def stride(self, sequence, tokens, drafts):
+            return kind(self, sequence, tokens)
 
     return engine_checks(lambda: Engine(TABLE, context_length=64))
 

@@ -53,10 +53,10 @@ class Counted:
         self.rows += rows
         return scores
 
-    def abreast(self, sequences: Seq[Sequence], rounds: int, drafts: Seq[int]) -> CountedAbreast | None:
+    def abreast(self, sequences: Seq[Sequence], tokens: Seq[int], drafts: Seq[int]) -> CountedAbreast | None:
         """As the engine; none with drafts, of which nobody says afterwards how many rows they took."""
         opens = getattr(self._engine, "abreast", None)
-        found = None if opens is None or any(drafts) else opens(sequences, rounds, drafts)
+        found = None if opens is None or any(drafts) else opens(sequences, tokens, drafts)
         return None if found is None else CountedAbreast(found, self)
 
     def close(self) -> None:

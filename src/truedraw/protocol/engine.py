@@ -138,10 +138,11 @@ class Stride(Protocol):
 
 @runtime_checkable
 class Strides(Protocol):
-    """An engine that computes rounds of a text that is alone for less, told how many there will be. Optional."""
+    """An engine that computes rounds of a text that is alone for less, told how long they may make it. Optional."""
 
-    def stride(self, sequence: Sequence, rounds: int, drafts: int) -> Stride | None:
-        """For so many rounds, of a chain of so many drafts at most each; None where it has no room, or no way."""
+    def stride(self, sequence: Sequence, tokens: int, drafts: int) -> Stride | None:
+        """For rounds of a chain of so many drafts at most each, none of which could bring more than so many tokens
+        together with those before it; None where it has no room, or no way."""
         ...
 
 
@@ -163,8 +164,9 @@ class Abreast(Protocol):
 class StepsAbreast(Protocol):
     """An engine whose passes over several texts compiled code can run. Optional."""
 
-    def abreast(self, sequences: Seq[Sequence], rounds: int, drafts: Seq[int]) -> Abreast | None:
-        """For so many passes, with so many drafts of each text; None where it has no room, or no way."""
+    def abreast(self, sequences: Seq[Sequence], tokens: Seq[int], drafts: Seq[int]) -> Abreast | None:
+        """For passes with so many drafts of each text, none of which could bring it more than so many tokens together
+        with those before; None where it has no room, or no way."""
         ...
 
 

@@ -74,7 +74,7 @@ def _begun(bench: Bench, drafts: Sequence[int]) -> Iterator[tuple[list[Text], Ab
     texts = [bench.engine.open(text) for text in written[:-1]]
     bench.engine.forward([Work(text) for text in texts])
     texts += bench.engine.fork(texts[0], 1)
-    passes = begin(texts, ROUNDS, drafts)
+    passes = begin(texts, [ROUNDS * (1 + some) for some in drafts], drafts)
     if passes is not None:
         yield texts, passes
     for text in texts:

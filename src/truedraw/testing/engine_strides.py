@@ -111,7 +111,7 @@ def _begun(bench: Bench, rounds: int = ROUNDS) -> Iterator[tuple[Sequence, Strid
         return
     sequence = bench.engine.open(bench.text())
     bench.engine.forward([Work(sequence)])
-    stride = begin(sequence, rounds, DRAFTS)
+    stride = begin(sequence, rounds * (1 + DRAFTS), DRAFTS)
     if stride is not None:
         yield sequence, stride
     sequence.close()

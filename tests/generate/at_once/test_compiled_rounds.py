@@ -16,6 +16,7 @@ from truedraw.threads.kept import Kept
 DRAFTS, START, LAST = 2, 10, 99
 ROUNDS = 6
 LATER = 10**12  # nanoseconds
+LONG = 1000  # tokens
 
 
 @numba.njit(nogil=True)
@@ -61,8 +62,8 @@ class Setting:
             (third, told),
         )
 
-    def run(self, rounds: int = ROUNDS, patience: int = LATER, ends=()) -> tuple[int, bool]:
-        limits = rounds, patience, np.array(ends, np.int64)
+    def run(self, rounds: int = ROUNDS, patience: int = LATER, ends=(), longest: int = LONG) -> tuple[int, bool]:
+        limits = rounds, patience, np.array(ends, np.int64), longest
         return run(board(0), (*self._given, limits, self.kept, self.shown))
 
     def tokens(self, count: int) -> list[list[int]]:
@@ -118,6 +119,12 @@ def test_no_round_begins_when_time_is_up() -> None:
     assert Setting().run(patience=0) == (1, True)
 
 
+@pytest.mark.parametrize(("more", "count"), [(2, 0), (3, 1), (4, 1), (5, 2), (6, 2)])
+def test_no_round_begins_that_could_make_the_text_too_long(more, count) -> None:
+    """It would be by three tokens, though these rounds bring two."""
+    assert Setting().run(longest=START + more) == (count, True)
+
+
 def test_moments_rise() -> None:
     one = Setting()
     one.run()
@@ -129,5 +136,5 @@ def test_moments_rise() -> None:
 def test_where_no_helper_looks_it_has_to_be_woken() -> None:
     """A crew's board with one who sleeps; the caller's own round comes in any case."""
     one = Setting()
-    given = (*one._given, (ROUNDS, LATER, np.zeros(0, np.int64)), one.kept, one.shown)
+    given = (*one._given, (ROUNDS, LATER, np.zeros(0, np.int64), LONG), one.kept, one.shown)
     assert run(board(1), given) == (1, True)

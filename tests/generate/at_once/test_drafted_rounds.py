@@ -21,6 +21,7 @@ from truedraw.verify.fused.plainly import POSITION as NAMED_AT
 
 ROUNDS = 5
 LATER = 10**12  # nanoseconds
+LONG = (1000,) * 3  # tokens
 DRAFTS = [2, 0, 1]  # of each text
 BEGINS = np.array([0, 3, 4, 6])
 STARTS = [10, 20, 30]  # tokens of each
@@ -96,8 +97,8 @@ class Setting:
         slates = self.numbers, self.last, tokens, sure, BEGINS
         self._given = slates, np.array(drafts), target, (self._each.asked, np.zeros((texts, 2), int), told)
 
-    def run(self, rounds: int = ROUNDS, patience: int = LATER, ends=((-1,),) * 3) -> tuple[int, bool]:
-        limits = rounds, patience, np.array(ends, np.int64)
+    def run(self, rounds: int = ROUNDS, patience: int = LATER, ends=((-1,),) * 3, longest=LONG) -> tuple[int, bool]:
+        limits = rounds, patience, np.array(ends, np.int64), np.array(longest)
         return run(board(0), (*self._given, limits, self.kept, self.shown))
 
     def tokens(self, count: int) -> list[list[list[int]]]:
@@ -143,6 +144,13 @@ def test_a_token_that_ends_a_text(text, end, count) -> None:
 
 def test_no_round_begins_when_time_is_up() -> None:
     assert Setting().run(patience=0) == (1, True)
+
+
+@pytest.mark.parametrize(("text", "more", "count"), [(0, 3, 1), (0, 4, 1), (0, 5, 2), (1, 2, 2), (2, 3, 1), (2, 4, 2)])
+def test_no_round_begins_that_could_make_a_text_too_long(text, more, count) -> None:
+    longest = [*LONG]
+    longest[text] = STARTS[text] + more
+    assert Setting().run(longest=longest) == (count, True)
 
 
 def test_moments_rise() -> None:

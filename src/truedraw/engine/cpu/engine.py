@@ -109,13 +109,13 @@ class CPUEngine(PagedEngine):
         engine._live().fixed = None if layers is None else layers.fixed(runner, fixed_after)
         return engine
 
-    def stride(self, sequence: Sequence, rounds: int, drafts: int) -> PagedStride | None:
+    def stride(self, sequence: Sequence, tokens: int, drafts: int) -> PagedStride | None:
         """See protocol.Strides; no drafts where first layers draft, which look for what is computed of a text."""
-        return None if drafts and self._shallow else super().stride(sequence, rounds, drafts)
+        return None if drafts and self._shallow else super().stride(sequence, tokens, drafts)
 
-    def abreast(self, sequences: Seq[Sequence], rounds: int, drafts: Seq[int]) -> PagedAbreast | None:
+    def abreast(self, sequences: Seq[Sequence], tokens: Seq[int], drafts: Seq[int]) -> PagedAbreast | None:
         """See protocol.StepsAbreast; no drafts where first layers draft."""
-        return None if any(drafts) and self._shallow else super().abreast(sequences, rounds, drafts)
+        return None if any(drafts) and self._shallow else super().abreast(sequences, tokens, drafts)
 
     def shallow(self, layers: int) -> ShallowEngine:
         """The first layers with the final norm and the head, over this engine's cache: see shallow.py.

@@ -91,11 +91,10 @@ class PagedEngine:
         found = zip(places, told, strict=False)
         return [Scores(logits[rows], hidden[rows], text=text) for rows, text in found]
 
-    def stride(self, sequence: Sequence, rounds: int, drafts: int) -> PagedStride | None:
+    def stride(self, sequence: Sequence, tokens: int, drafts: int) -> PagedStride | None:
         """See protocol.Strides: by runners that need no graph of a shape, for a text that is computed."""
         passes, own = self._live(), self._admission.own(sequence)
-        tokens, runner = rounds * (1 + drafts), passes.runner
-        longest = len(own.tokens) + tokens
+        runner, longest = passes.runner, len(own.tokens) + tokens
         if not isinstance(runner, RunsAlong) or runner.shows_text or own.num_uncached != 1:
             return None
         if longest > self.context_length or not has_pages([own], [tokens]):
@@ -104,13 +103,12 @@ class PagedEngine:
         chain = self._chain_of(runner, own)
         return PagedStride(own, drafts, runner, chain, lambda proposal: self.forward([Work(own, proposal)])[0])
 
-    def abreast(self, sequences: Seq[Sequence], rounds: int, drafts: Seq[int]) -> PagedAbreast | None:
+    def abreast(self, sequences: Seq[Sequence], tokens: Seq[int], drafts: Seq[int]) -> PagedAbreast | None:
         """See protocol.StepsAbreast: by runners that are made for it, for texts that are computed."""
         passes, own = self._live(), [self._admission.own(sequence) for sequence in sequences]
         counts, runner = [1 + some for some in drafts], passes.runner
         if not isinstance(runner, RunsAbreast) or runner.shows_text or any(each.num_uncached != 1 for each in own):
             return None
-        tokens = [rounds * count for count in counts]
         longest = max(len(each.tokens) + more for each, more in zip(own, tokens, strict=True))
         if longest > self.context_length or not has_pages(own, tokens):
             return None

@@ -17,7 +17,7 @@ from truedraw.generate.at_once.drafted import Drafted, Drawn
 from truedraw.generate.at_once.machine import MOST
 from truedraw.generate.at_once.machines import HAS_CLOCK
 from truedraw.generate.at_once.plainly import Plainly
-from truedraw.generate.at_once.plan import Deciding, source_of, stands_behind, stands_of
+from truedraw.generate.at_once.plan import Deciding, num_rounds, source_of, stands_behind, stands_of
 from truedraw.generate.at_once.side import Ran, edits, suits
 from truedraw.generate.at_once.telling import Telling, Way
 from truedraw.generate.guess import Guess, fresh_guesses
@@ -48,7 +48,7 @@ class Abreast:
         stands = None if self._crew is None or self._open is None else self._stands(samples)
         if stands is None or not all(map(suits, samples)):
             return None
-        rounds = self._num_rounds(samples, stands)
+        rounds = num_rounds(self._most, samples, stands)
         if rounds < 2:
             return None
         is_plain = not any(stand.tokens for stand in stands) and not any(map(edits, samples))
@@ -62,7 +62,7 @@ class Abreast:
             return None
         (judge, _), *others = grouped(samples, self._controller)
         stands = None if others else stands_behind(judge, guesses, choices)
-        rounds = 0 if stands is None else self._num_rounds(samples, stands)
+        rounds = 0 if stands is None else num_rounds(self._most, samples, stands)
         if stands is None or rounds < 2:
             return None
         share = (began - since) / len(samples)
@@ -95,10 +95,6 @@ class Abreast:
                 return None
             found |= {sample.number: stand for sample, stand in zip(own, told, strict=True)}
         return [found[sample.number] for sample in samples]
-
-    def _num_rounds(self, samples: Sequence[Sample], stands: Sequence[p.Stand]) -> int:
-        rooms = (one.ending.room // (1 + stand.tokens) for one, stand in zip(samples, stands, strict=True))
-        return min(self._most, *(stand.rounds for stand in stands), *rooms)
 
     def _run_plainly(self, samples: Sequence[Sample], rounds: int) -> tuple[Way, p.Abreast, Ran] | None:
         way = Plainly.of(samples)
@@ -134,7 +130,8 @@ class Abreast:
 
     def _passes(self, samples: Sequence[Sample], rounds: int, drafts: Sequence[int]) -> p.Abreast | None:
         assert self._open is not None
-        found: p.Abreast | None = self._open([sample.sequence for sample in samples], rounds, drafts)
+        tokens = [min(rounds * (1 + some), one.ending.room) for one, some in zip(samples, drafts, strict=True)]
+        found: p.Abreast | None = self._open([sample.sequence for sample in samples], tokens, drafts)
         return found
 
     @staticmethod

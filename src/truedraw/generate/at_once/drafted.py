@@ -124,7 +124,8 @@ class Drafted:
         target = job.job.addresses, job.counters, job.ids, job.positions, job.past
         self._kept = told, numbers, tokens, sure, moments
         crew.wake()
-        within = rounds, int(seconds * A_SECOND), ends
+        longest = [len(side.sample.sequence.tokens) + side.sample.ending.room for side in self.sides]
+        within = rounds, int(seconds * A_SECOND), ends, np.array(longest, np.int64)
         given = slates, companies.addresses, target, self._deciding, within, self._kept, (hidden, shown)
         count, is_last = RUN()(crew.board, given)
         times = [times_of(each, companies.members, texts) for each in (moments[:count] / A_SECOND).tolist()]

@@ -25,17 +25,17 @@ def run(board, given):  # type: ignore[no-untyped-def]
     given: the slates of all texts, in which rows and drafts stand one text behind the other: numbers [texts, SIZE],
     last [rows], tokens and sure [drafts], and where the rows of each begin [texts + 1]; the jobs that draft [jobs, 2],
     for all texts that have room for drafts; of the pass its job, counters, ids, positions and past; the rules, as
-    threads/each.py has them, the jobs that count tokens [texts, 2], 0 where nobody does,
-    and what each rule tells, one behind the other [LINES rows]; (rounds at most; nanoseconds behind which none begins;
-    tokens that end a text [texts, some]); of each round memory for what the rules tell, numbers, tokens and sure, and
-    moments [rounds, BEGUN + 1 + jobs]; the pass's hidden states [rows, streams, width], none where nobody wants them,
-    and memory for those of each round. Jobs are addresses, see threads/kept.py.
+    threads/each.py has them, the jobs that count tokens [texts, 2], 0 where nobody does, and what each rule tells, one
+    behind the other [LINES rows]; (rounds at most; nanoseconds behind which none begins; tokens that end a text
+    [texts, some]; how long each may be [texts]); of each round memory for what the rules tell, numbers, tokens and
+    sure, and moments [rounds, BEGUN + 1 + jobs]; the pass's hidden states [rows, streams, width], none where nobody
+    wants them, and memory for those of each round. Jobs are addresses, see threads/kept.py.
     """
     slates, drafts, target, rules, limits, kept, shown = borrowed(given)
     numbers, _, _, _, begins = slates
-    most, patience, ends = limits
+    most, patience, ends, longest = limits
     began, number = nanoseconds(), 0
-    while number < most and goes_on(board, number, began + patience):
+    while number < most and all_fit(numbers, begins, longest) and goes_on(board, number, began + patience):
         moments = kept[4][number]
         moments[BEGUN] = nanoseconds()
         for job in range(len(drafts)):
@@ -73,6 +73,15 @@ def join_tallies(board, given, takes_part):  # type: ignore[no-untyped-def]
         return
     numbers, last, edited = borrowed(given)
     join(edited, last, numbers[COUNT])
+
+
+@inner(error_model="numpy")
+def all_fit(numbers, begins, longest):  # type: ignore[no-untyped-def]
+    """Whether no text can become too long by a round."""
+    fit = True
+    for text in range(len(numbers)):
+        fit &= numbers[text, POSITION] + begins[text + 1] - begins[text] <= longest[text]
+    return fit
 
 
 @inner(error_model="numpy")

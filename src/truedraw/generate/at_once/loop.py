@@ -26,16 +26,16 @@ def run(board, given):  # type: ignore[no-untyped-def]
 
     given: numbers, last, tokens, sure and edited of a Slate; the job that drafts, any where nothing is drafted; of the
     pass its job, counters, ids, positions and past; the rule's job, and where it tells; (rounds at most; nanoseconds
-    behind which none begins; the tokens that end a text); of each round memory for what the rule tells
-    [rounds, 4, 1 + n], numbers of the slate [rounds, SIZE], drafts and confidence [rounds, n], moments [rounds, 4]; the
-    pass's hidden states [1 + n, streams, width], and memory for those of each round. Jobs are addresses, see
-    threads/kept.py.
+    behind which none begins; the tokens that end a text; how long it may be); of each round memory for what the rule
+    tells [rounds, 4, 1 + n], numbers of the slate [rounds, SIZE], drafts and confidence [rounds, n], moments
+    [rounds, 4]; the pass's hidden states [1 + n, streams, width], and memory for those of each round. Jobs are
+    addresses, see threads/kept.py.
     """
     slate, draft, target, rule, limits, kept, shown = borrowed(given)
     numbers, last, tokens, _, edited = slate
-    most, patience, ends = limits
+    most, patience, ends, longest = limits
     began, number = nanoseconds(), 0
-    while number < most and goes_on(board, number, began + patience):
+    while number < most and numbers[POSITION] + len(tokens) < longest and goes_on(board, number, began + patience):
         moments = kept[4][number]
         moments[BEGUN] = nanoseconds()
         if len(tokens) > 0 and (call(draft[0], draft[1]) or numbers[DRAFTED] < len(tokens)):

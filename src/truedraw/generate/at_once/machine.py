@@ -87,7 +87,8 @@ class Machine:
         if not rounds:
             return False
         crew.wake()
-        count, is_last = RUN()(crew.board, self._given(rounds, seconds))
+        longest = position + plan.guess.sample.ending.room
+        count, is_last = RUN()(crew.board, self._given(rounds, seconds, longest))
         drafts = [each[:count].copy() for each in (self._kept[2], self._kept[3])]
         for told, numbers, moments, tokens, sure in zip(*self._lists(count), *drafts, strict=True):
             ran.append(self._over(plan, decided(told, numbers), self._proposal(tokens, sure), moments))
@@ -112,12 +113,12 @@ class Machine:
         self._slate.last[0] = ran[-1].found.tokens[-1] if ran else plan.guess.sample.sequence.tokens[-1]
         return rounds
 
-    def _given(self, rounds: int, seconds: float) -> tuple[Any, ...]:
+    def _given(self, rounds: int, seconds: float, longest: int) -> tuple[Any, ...]:
         """As loop.run takes it."""
         slate, target, job = self._slate, self._target, self._drafting.job
         told = slate.numbers, slate.last, slate.tokens, slate.sure, slate.edited
         asked = target.job.addresses, target.counters, target.ids, target.positions, target.past
-        limits = rounds, int(seconds * A_SECOND), self._ends
+        limits = rounds, int(seconds * A_SECOND), self._ends, longest
         draft = NO_JOB if job is None else job.job.addresses
         return told, draft, asked, (self._rule.job.addresses, self._rule.told), limits, self._kept, self._shown
 

@@ -97,6 +97,14 @@ def stands_behind(judge: p.Controller, guesses: Sequence[Guess], choices: Sequen
     return [p.Stand(1 + stand.rounds, stand.source, stand.tokens) for stand in behind]
 
 
+def num_rounds(most: int, samples: Sequence[Sample], stands: Sequence[p.Stand]) -> int:
+    """How many may follow one another: as many as stand for each, if all that is drafted could be kept in one, and as a
+    text has room for if nothing is in any."""
+    rooms = [sample.ending.room for sample in samples]
+    fit = all(stand.tokens < room for stand, room in zip(stands, rooms, strict=True))
+    return min(most, *(stand.rounds for stand in stands), *rooms) if fit else 0
+
+
 def source_of(guess: Guess, stand: p.Stand) -> str | None:
     """Who drafts, "" for nobody; None where that has to be found out."""
     if not stand.tokens:

@@ -14,7 +14,17 @@ from truedraw import protocol as p
 from truedraw.generate.at_once.abreast import LONGEST, Abreast
 from truedraw.generate.at_once.machine import MOST
 from truedraw.generate.at_once.machines import Machines
-from truedraw.generate.at_once.plan import Deciding, Plan, Ran, ask, is_simple, source_of, stand_of, stands_behind
+from truedraw.generate.at_once.plan import (
+    Deciding,
+    Plan,
+    Ran,
+    ask,
+    is_simple,
+    num_rounds,
+    source_of,
+    stand_of,
+    stands_behind,
+)
 from truedraw.generate.guess import Guess, fresh_guesses
 from truedraw.generate.judging import Spent, judged, round_of
 from truedraw.generate.logits_sizes import check_sizes
@@ -111,12 +121,12 @@ class Strides:
         rounds = self._num_rounds(sample, stand)
         if source is None or not rounds:
             return None
-        stride = self._stride(sample.sequence, rounds, stand.tokens)
+        stride = self._stride(sample.sequence, min(rounds * (1 + stand.tokens), sample.ending.room), stand.tokens)
         length = len(sample.sequence.tokens)
         return None if stride is None else Plan(guess, judge, stand, source, stride, rounds, length, began)
 
     def _num_rounds(self, sample: Sample, stand: p.Stand) -> int:
-        return min(self._most, stand.rounds, sample.ending.room // (1 + stand.tokens))
+        return num_rounds(self._most, [sample], [stand])
 
     def _at_once(self, sample: Sample) -> int:
         """Twice as many each time: who waits for a first token does not wait for more."""
@@ -152,7 +162,8 @@ class Strides:
         if not number:
             return True
         is_over = number == plan.rounds or plan.guess.sample.finish_reason is not None
-        return not (is_over or self._schedule.is_awaited or working_seconds() - plan.began > LONGEST)
+        is_full = plan.guess.sample.ending.room <= plan.stand.tokens
+        return not (is_over or is_full or self._schedule.is_awaited or working_seconds() - plan.began > LONGEST)
 
     def _round(self, plan: Plan, ran: list[Ran]) -> Ran:
         start, sample = working_seconds(), plan.guess.sample
