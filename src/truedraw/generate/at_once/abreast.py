@@ -84,7 +84,7 @@ class Abreast:
         """What is decided for all of them; None where something is not, or they have just come: who waits for a first
         token waits for no other."""
         texts = {sample.number for sample in samples}
-        self._most = min(MOST, 2 * self._most) if texts <= self._texts else 1
+        self._most = min(MOST, 4 * self._most) if texts <= self._texts else 1
         self._texts = texts
         if self._most < 2:
             return None

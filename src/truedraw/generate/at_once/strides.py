@@ -129,8 +129,8 @@ class Strides:
         return num_rounds(self._most, [sample], [stand])
 
     def _at_once(self, sample: Sample) -> int:
-        """Twice as many each time: who waits for a first token does not wait for more."""
-        self._text, self._most = sample.number, 1 if sample.number != self._text else min(MOST, 2 * self._most)
+        """Four times as many each time: who waits for a first token does not wait for more."""
+        self._text, self._most = sample.number, 1 if sample.number != self._text else min(MOST, 4 * self._most)
         return self._most
 
     def _run(self, plan: Plan) -> list[Ran]:
