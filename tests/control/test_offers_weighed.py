@@ -85,9 +85,9 @@ def test_nobody_rests_before_it_is_known_what_a_pass_takes():
 
 def test_a_rest_leaves_no_rows_of_drafts_behind():
     controller = PayoffController()
-    controller._next, controller._rows = 9, 7
+    controller._next, controller._weighing.rows = 9, 7
     assert controller.rest([0]) == [8]
-    assert controller._rows == 0
+    assert controller._weighing.rows == 0
 
 
 def test_what_became_of_a_draft_is_learnt_under_its_own_rule():

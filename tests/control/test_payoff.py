@@ -16,6 +16,7 @@ from truedraw.control.offers import Offer
 from truedraw.control.payoff import PayoffController
 from truedraw.control.standing import ROUNDS
 from truedraw.control.table import LADDER
+from truedraw.control.weighing import Weighing
 from truedraw.protocol import Asker, Proposal, Round
 
 OPINIONS = {
@@ -404,15 +405,17 @@ def test_what_it_takes_to_decide_is_no_part_of_what_a_drafted_round_takes(monkey
     assert known.upkeep.seconds(1, 1) == pytest.approx(0.5 - 0.2)
 
 
-def test_what_it_takes_to_decide_weighs_on_drafts_by_the_rounds_that_decisions_stand_for(monkeypatch) -> None:
-    """All of it on those that were made for one round."""
+@pytest.mark.parametrize(("is_made", "share"), [(False, 1 / ROUNDS), (True, 1.0)])
+def test_what_it_takes_to_decide_weighs_on_drafts_by_the_rounds_that_decisions_stand_for(
+    monkeypatch, is_made, share
+) -> None:
+    """All of it, and of asking, on those that were made for one round."""
     controller, given = PayoffController(), []
+    monkeypatch.setattr("truedraw.control.payoff.perf_counter", lambda: 0.0)
     monkeypatch.setattr(controller._width, "settle", lambda _samples, offering: given.append(offering))
-    monkeypatch.setattr(controller._yardstick, "is_due", lambda *_: False)
+    monkeypatch.setattr(controller._weighing._yardstick, "is_due", lambda *_: False)
+    monkeypatch.setattr(Weighing, "_best", lambda *_: Offer("it", [0.5], is_made))
     controller._deciding.add(0.8)
-    made = iter((False, True))
-    monkeypatch.setattr(PayoffController, "_best", lambda *_: Offer("it", [0.5], next(made)))
-    for _ in range(2):
-        controller._present = {0}
-        controller._weighed([Asker(0, 5, ("it",))], [{"it": Proposal.chain([1])}], 1.0)
-    assert given == pytest.approx([0.8 / ROUNDS, 0.8])
+    controller._present = {0}
+    controller.choose([Asker(0, 5, ("it",))], [{"it": Proposal.chain([1])}], {"it": 0.4})
+    assert given == pytest.approx([(0.8 + 0.4) * share])

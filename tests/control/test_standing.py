@@ -133,13 +133,13 @@ def test_one_text_does_not_take_over_what_was_decided_before_another_one() -> No
 def test_a_measurement_waits_for_it_and_is_for_one_round(monkeypatch) -> None:
     controller, asker = standing_controller()
     with monkeypatch.context() as patch:
-        patch.setattr(controller._yardstick, "is_due", lambda *_: True)
+        patch.setattr(controller._weighing._yardstick, "is_due", lambda *_: True)
         while controller._standing.lasts(controller._step + 1):
             assert turn(controller, asker).tokens
         assert turn(controller, asker, [{"x": Proposal.chain([1, 2])}]) == Choice()
     assert not controller._standing._choices
     choice = turn(controller, asker)
-    assert controller._rows == choice.tokens > 0
+    assert controller._weighing.rows == choice.tokens > 0
 
 
 def test_a_look_is_for_one_round(monkeypatch) -> None:
@@ -223,7 +223,7 @@ def test_rounds_of_one_decision_are_read_together() -> None:
 def test_a_decision_that_stands_is_told_with_its_rows() -> None:
     """As the loop has it, which asks first whether anybody rests."""
     controller, asker = standing_controller()
-    drafted = controller._rows
+    drafted = controller._weighing.rows
     assert drafted > 0
     before = controller.account.explanation().widths.get((1, drafted), Passes()).rounds
     left = controller._standing._until - controller._step - 1

@@ -16,19 +16,18 @@ from collections.abc import Collection, Mapping, Sequence, Set
 from functools import partial
 from time import perf_counter
 
-from truedraw.control.account import MEASURING, NO_ROOM, NOT_WORTH_IT, NOTHING_OFFERED, PAUSING, WAITING, Account
+from truedraw.control.account import MEASURING, Account
 from truedraw.control.average import Average, TwoKinds, warmed
 from truedraw.control.experience import Experience
-from truedraw.control.late import Late
 from truedraw.control.lessons import Lessons, Seen, Stood, is_urgent
-from truedraw.control.offers import Offer, Pile
 from truedraw.control.pause import Pause
 from truedraw.control.standing import Standing
 from truedraw.control.texts import Texts
 from truedraw.control.waiting import Waiting
 from truedraw.control.watch import Watch
+from truedraw.control.weighing import Turn, Weighing
 from truedraw.control.width import Width
-from truedraw.control.yardstick import ENOUGH, Yardstick
+from truedraw.control.yardstick import ENOUGH
 from truedraw.protocol import Asker, Choice, Proposal, Round, Stand
 
 SHORTEST, LONGEST = 7, 15  # tokens that a text is offered: a pass of 8 or 16 rows, where it is alone
@@ -46,17 +45,15 @@ class PayoffController:
         self._texts = Texts(self._known)
         self._asking, self._deciding = TwoKinds(), Average()  # seconds of a round in which that is done
         self._own = 0.0  # of these, what the present round took to decide
-        self._step = self._weighed_at = 0  # rounds; the last that weighed offers
+        self._step = 0  # rounds
         self._next = 0  # the next that is to
         self._left = 0  # rounds until then, the present one included, where nobody is asked in it
-        self._why = PAUSING  # why so
         self._length = 0.0  # tokens of the texts of this round, in the mean
-        self._rows = 0  # of drafts in the present pass
-        self._yardstick = Yardstick(self._known)
         self._present: Set[int] = frozenset()  # texts of this round
         self._here: Sequence[int] = ()  # those of the next call of `budget`, and others that are not asked
-        self._late = Late(self._known, self._width)
         self._standing, self._watch, self._waiting = Standing(), Watch(), Waiting(self._known)
+        self._weighing = Weighing(self._known, self._width, self._account, self._texts, self._standing, self._watch)
+        self._late = self._weighing.late
         self._stood: Stood | None = None  # in this round
         self._pause = Pause(self._width, self._known, self._watch, self._late)
         self._lessons = Lessons(self._known, self._account, self._texts, self._late, self._pause.listening)
@@ -92,7 +89,7 @@ class PayoffController:
         self._begin()
         self._present, self._left = set(samples), left
         if left:
-            self._rows = 0
+            self._weighing.rows = 0
             self._standing.drop()
         else:
             self._here = samples  # rows are those of a decision that stands, or are decided anew
@@ -121,66 +118,29 @@ class PayoffController:
         if self._stood is not None:
             return list(self._stood.choices)
         start, share = perf_counter(), self._watch.share(askers, self._present)
-        self._why = WAITING if self._waiting.is_on or not self._costs.is_known else PAUSING
+        turn = Turn(self._step, self._present, share, self._waiting.is_on)
         self._account.begin(self._present, askers, offers, seconds)
         asking, found = sum(seconds.values()), _is_any(offers)
         if any(offers):
             self._asking.add(asking / share, is_longer=found)
             self._known.timed(askers, offers, seconds)
-        choices = self._weighed(askers, offers, share)
+        deciding = self._deciding.value + (self._asking.value if any(offers) else 0.0)
+        choices = self._weighing.choices(askers, offers, turn, deciding)
         self._own += perf_counter() - start
         self._deciding = warmed(self._deciding, self._own / share)
         self._late.deciding = self._deciding.value
         rounds = self._pause.rounds(asking + self._own, len(self._present), share, self._waiting.left, found=found)
         self._next = self._step + rounds
-        if self._why == MEASURING:  # as plain sampling goes: rounds that nobody listens to may be run at once
+        if self._weighing.why == MEASURING:  # as plain sampling goes: rounds that nobody listens to may be run at once
             self._next = self._step + 1 + ENOUGH
         return choices
-
-    def _weighed(self, askers: Sequence[Asker], offers: Sequence[Mapping[str, Proposal]], share: float) -> list[Choice]:
-        samples = len(self._present)
-        is_promising = self._late.weigh(askers, self._known.is_cheap, self._present, self._waiting.is_on)
-        look = self._late.look(askers, offers, self._step, samples)
-        if not any(offers) and not is_promising and look is None:
-            self._width.rows = 0  # or it would be asked in each round whether that still holds
-            can = any(asker.room and asker.sources for asker in askers)
-            return self._plainly(askers, self._why if can else NO_ROOM)
-        pile = Pile([self._best(asker, offer) for asker, offer in zip(askers, offers, strict=True)])
-        each = self._deciding.value + (self._asking.value if any(offers) else 0.0)
-        offering = each * self._standing.share(pile.is_made)
-        if share < 1.0:
-            self._rows, self._watch.is_alarmed = 0, self._width.glance(pile, samples, share, offering) > 1.0
-        elif not self._settled(pile, samples, offering):
-            return self._plainly(askers, MEASURING)
-        choices = pile.taken(self._rows)
-        if look is not None:
-            choices[look[0]] = Choice(look[1], tokens=1)
-        else:
-            self._standing.keep(self._step, askers, offers, choices)
-        return self._noted(askers, pile, choices)
-
-    def _settled(self, pile: Pile, samples: int, offering: float) -> bool:
-        """What all are offered decides about rows; not in a round that is to be plain, to measure that."""
-        self._width.add(pile, samples, self._step - self._weighed_at)
-        self._weighed_at = self._step
-        if self._yardstick.is_due(*self._width.filled(samples), self._width):
-            if self._costs.is_known:  # drafters are timed meanwhile, at first
-                self._why = MEASURING
-            return False
-        self._width.settle(samples, offering)
-        self._rows = self._width.now(pile, samples)
-        return True
-
-    def _plainly(self, askers: Sequence[Asker], why: str) -> list[Choice]:
-        self._rows = 0
-        self._account.plain(why)
-        return [Choice() for _ in askers]
 
     def observe(self, rounds: Sequence[Round]) -> None:
         """Learn from one step of the loop, the rounds of all samples that ran in it."""
         if self._here:  # whoever was to be asked has failed
-            self._left, self._rows, self._here = UNASKED, 0, ()
-        seen = Seen(rounds, self._present, self._rows, self._left, self._stood, self._own, self._length, why=self._why)
+            self._left, self._weighing.rows, self._here = UNASKED, 0, ()
+        rows, why = self._weighing.rows, self._weighing.why
+        seen = Seen(rounds, self._present, rows, self._left, self._stood, self._own, self._length, why=why)
         self._lessons.add(seen, wait=self._standing.lasts(self._step + 1) and not is_urgent(rounds))
         self._left, self._stood = 0, None
 
@@ -193,27 +153,6 @@ class PayoffController:
         self._lessons.read()
         self._length = self._costs.length = self._texts.length(askers, self._present)
         self._width.begin(self._lessons.beside)
-
-    def _noted(self, askers: Sequence[Asker], pile: Pile, choices: list[Choice]) -> list[Choice]:
-        """The choices, remembered, and entered for whoever asks why."""
-        late = self._late.chosen(askers, choices, self._step, self._known.rounds)
-        if any(choice.source for choice in choices):
-            made = [(worth, 0.0) for worth in pile.worths(self._rows)]
-            self._account.drafted(askers, choices, [late.get(place, each) for place, each in enumerate(made)])
-        elif len(pile):
-            self._account.plain(NOT_WORTH_IT, self._width.gain)
-        else:
-            self._account.plain(NOTHING_OFFERED)
-        return choices
-
-    def _best(self, asker: Asker, made: Mapping[str, Proposal]) -> Offer | None:
-        """The offer that is worth most to a text."""
-        offers = self._texts.offers(asker, made)
-        offers += [offer for offer in self._late.offers(asker) if offer.source not in made]
-        worths = {offer.source: offer.worth for offer in offers}
-        self._account.weighed(worths)
-        self._known.weighed(asker, made, worths)
-        return max(offers, key=lambda offer: worths[offer.source], default=None)
 
 
 def _is_any(offers: Sequence[Mapping[str, Proposal]]) -> bool:

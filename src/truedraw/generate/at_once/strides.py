@@ -11,20 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from truedraw import protocol as p
+from truedraw.generate.at_once import plan as plans
 from truedraw.generate.at_once.abreast import LONGEST, Abreast
 from truedraw.generate.at_once.machine import MOST
 from truedraw.generate.at_once.machines import Machines
-from truedraw.generate.at_once.plan import (
-    Deciding,
-    Plan,
-    Ran,
-    ask,
-    is_simple,
-    num_rounds,
-    source_of,
-    stand_of,
-    stands_behind,
-)
+from truedraw.generate.at_once.plan import Deciding, Plan, Ran, ask, is_simple, num_rounds, source_of
 from truedraw.generate.guess import Guess, fresh_guesses
 from truedraw.generate.judging import Spent, judged, round_of
 from truedraw.generate.logits_sizes import check_sizes
@@ -82,7 +73,7 @@ class Strides:
     def _alone_begins_with(self, guess: Guess, choice: p.Choice) -> bool:
         began, sample = working_seconds(), guess.sample
         judge = sample.parts.controller or self._controller
-        stands = stands_behind(judge, [guess], [choice]) if sample is self._alone else None
+        stands = plans.stands_behind(judge, [guess], [choice]) if sample is self._alone else None
         if stands is None or self._num_rounds(sample, stands[0]) < 2:
             return False
         if (plan := self._planned(guess, judge, stands[0], began)) is None:
@@ -109,7 +100,7 @@ class Strides:
     def _plan(self, sample: Sample) -> Plan | None:
         """Of rounds for which all is settled; None where there is none."""
         began, judge = working_seconds(), sample.parts.controller or self._controller
-        stand = stand_of(judge, sample)
+        stand = plans.stand_of(judge, sample)
         if stand is None or not self._num_rounds(sample, stand):
             return None
         guess = next(iter(fresh_guesses(self._schedule, [sample], {sample: ()})), None)
