@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from truedraw import load
+from truedraw.control.fixed import FixedController
 from truedraw.control.payoff import PayoffController
 from truedraw.models.toy import TOY_MODEL
 from truedraw.protocol import HearsPrompts
@@ -19,3 +22,30 @@ def test_it_hears_of_the_prompt_that_samples_share_and_of_none_that_was_scored(m
         assert not heard
         model.generate(PROMPT, n=3, seed=2, max_tokens=4)
         assert heard == [len(model.tokenizer.encode(PROMPT)) - 1]
+
+
+@pytest.mark.parametrize("name", ["rest", "budget", "choose"])
+def test_one_that_fails_before_a_pass_with_a_prompt_ends_those_whom_it_decides_for(monkeypatch, name) -> None:
+    """There is nothing to charge for; the batch goes on."""
+    settings = {"seed": 1, "max_tokens": 20, "ignore_eos": True}
+    drafting = {"method": "suffix", "adaptive": False, "num_speculative_tokens": 2}
+
+    def broken(*_):
+        raise RuntimeError("out of order")
+
+    with load(TOY_MODEL) as model, model.batch(logits_cache_bytes=0) as batch:
+        runs = [batch.add(PROMPT, speculative=drafting, **settings)]
+        for _ in range(4):
+            batch.step()
+        runs.append(batch.add(PROMPT[1:], speculative=drafting, n=2, **settings))
+        with monkeypatch.context() as patched:
+            patched.setattr(FixedController, name, broken)
+            batch.step()
+        assert ["out of order" in str(run.error) for run in runs] == [True, True]
+        last = batch.add(PROMPT, speculative=drafting, **settings)
+        while batch.step():
+            pass
+        assert (
+            last.result().choices[0].tokens
+            == model.generate(PROMPT, speculative=drafting, **settings).choices[0].tokens
+        )

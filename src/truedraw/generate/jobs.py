@@ -119,7 +119,7 @@ class Jobs:
             if sample.finish_reason is not None:
                 sample.ending.finish()  # before others see its last round
         self.rescue(done)
-        if turn.fills and not done:
+        if turn.fills and turn.rows and not done:
             self._charge(turn)
         for sample in turn.samples:
             if sample.finish_reason is not None:
