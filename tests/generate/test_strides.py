@@ -500,6 +500,27 @@ def test_an_engine_that_fails_ends_all_who_have_begun(model, by_python, monkeypa
         assert len(waiting[0].result().choices[0].tokens) == SETTINGS["max_tokens"]
 
 
+@pytest.mark.parametrize("number", range(1, 12))
+def test_who_comes_behind_a_pass_that_failed_has_no_part_in_it(model, by_python, monkeypatch, number) -> None:
+    """Also where its error waits until rounds before it are handed out, and whoever it ends is cancelled meanwhile."""
+    for is_cancelled in (False, True):
+        with monkeypatch.context() as patched, model.batch(logits_cache_bytes=0) as batch:
+            calls = breaks(patched, PagedStride, "score", at=number)
+            first = batch.add(PROMPT, speculative=False, **SETTINGS)
+            while len(calls) < number:
+                batch.step()
+            others = [batch.add(PROMPT, speculative=False, **SETTINGS) for _ in range(2)]
+            if is_cancelled:
+                first.cancel()
+            while batch.step():
+                pass
+            assert "out of order" in str(first.error)
+            assert len(first.result().choices[0].tokens) == number
+            assert [other.error for other in others] == [None, None]
+            assert [len(other.result().choices[0].tokens) for other in others] == [SETTINGS["max_tokens"]] * 2
+    assert model.engine.cache_use().pages_held == 0
+
+
 @pytest.mark.parametrize("odd", [lambda rows: rows[:, 1:], lambda rows: rows[:0], lambda rows: rows.astype(np.float16)])
 def test_rows_of_other_sizes_draw_no_token(model, by_python, monkeypatch, odd) -> None:
     score, calls = PagedStride.score, []

@@ -34,7 +34,7 @@ def rounds(engine: p.Engine, controller: p.Controller, schedule: Schedule) -> Ge
     """
     means = Means(board_of(engine))
     strides = Strides(engine, controller, schedule, means)
-    while (turn := schedule.turn()) is not None:
+    while (turn := strides.turn()) is not None:
         if (several := strides.take(turn)) is not None:
             schedule.hold(several)
             yield several

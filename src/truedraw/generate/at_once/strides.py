@@ -41,12 +41,17 @@ class Strides:
         self._several: list[Sample] | None = None  # likewise of those that are computed together
         self._begun: list[p.Round] | None = None
 
+    def turn(self) -> Turn | None:
+        """The schedule's next; raises what the engine did behind rounds that are handed out by now, before anybody
+        joins who had no part in that."""
+        self._raise()
+        return self._schedule.turn()
+
     def take(self, turn: Turn) -> list[p.Round] | None:
         """Rounds of a turn, in their order, as far as they came; None where it has to be taken as a single one.
 
-        Raises what the engine did, once rounds before are handed out.
+        Raises what the engine did in the first of them.
         """
-        self._raise()
         self._since, self._alone, self._several = working_seconds(), None, None
         self._machines.keep(turn.samples[0] if len(turn.samples) == 1 else None)
         self._abreast.keep(turn.samples)
