@@ -173,3 +173,44 @@ def test_where_they_cannot_begin_the_round_is_python_s(model, begun, deciding, m
         monkeypatch.setattr(Abreast, "_passes", lambda *_: None)
     assert drawn(model, speculative=TRAVERSAL) == several
     assert not begun
+
+
+class InTheEnd:
+    """Chains of two by the first of two drafters, and, where a text has no room for one, a token each by the other."""
+
+    def __init__(self) -> None:
+        self.left, self.choices = 0, {}
+
+    def budget(self, askers):
+        return [{} for _ in askers]
+
+    def choose(self, askers, offers, seconds):
+        fit = all(asker.room > 1 for asker in askers) and len(askers) in (len(self.choices), 4)
+        self.left = self.left - 1 if self.left and fit else 15
+        self.choices = {asker.sample: Choice(asker.sources[not fit], tokens=1 + fit) if asker.room else Choice()
+                        for asker in askers}  # fmt: skip
+        return [*self.choices.values()]
+
+    def stands(self, samples):
+        found = [self.choices.get(sample, Choice()) for sample in samples]
+        stood = self.left and len(found) == len(self.choices) and all(choice.tokens == 2 for choice in found)
+        return [Stand(self.left, choice.source, 2) for choice in found] if stood else None
+
+    def observe(self, rounds):
+        """Whoever decides for all jobs learns."""
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_who_is_asked_behind_what_stood_has_heard_the_round_before(model, monkeypatch, ends) -> None:
+    """Of four texts, two of which miss no round, where one has ended, or has no room."""
+    plain = model.generate(PROMPT, speculative=False, **SETTINGS | {"n": 4}).choices[0].tokens
+    monkeypatch.setattr(Speculation, "controller", lambda _: InTheEnd())
+    monkeypatch.setattr(abreast, "LONGEST", 1e6)
+    heads = [{"method": "head", "draft_temperature": each, "draft_siblings": 1} for each in (1.0, 0.9)]
+    drafting = {"method": "auto", "auto_sources": heads, "adaptive": False}
+    for place in range(12, 40, 3):
+        most, stop = (60, {"stop_token_ids": [plain[place]]}) if ends else (place, {})
+        for rounds in drawn(model, speculative=drafting, n=4, max_tokens=most, **stop):
+            lefts = [most - sum(len(done.tokens) for done in rounds[:number]) for number in range(len(rounds))]
+            some = [done.drafted > 0 for done, left in zip(rounds, lefts, strict=True) if left > 1]
+            assert all(some[1:])

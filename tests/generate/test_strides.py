@@ -273,6 +273,33 @@ def test_rounds_begin_with_the_one_in_which_they_were_decided(
     assert known
 
 
+class InTheEnd(Deciding):
+    """Chains of four by the first of two drafters, and of what there is room for by the other."""
+
+    def choose(self, askers, offers, seconds):
+        (asker,) = askers
+        first, other = asker.sources or ("", "")
+        self.left, self.source = self.left - 1 if self.left else 15, first
+        return [Choice(first, tokens=4) if asker.room > 3 else Choice(other, tokens=asker.room)]
+
+    def stands(self, samples):
+        return [Stand(self.left, self.source, 4)] * len(samples) if self.left and self.source else None
+
+
+@pytest.mark.parametrize("most", range(8, 29, 4))
+def test_who_is_asked_where_a_chain_has_no_room_has_heard_the_round_before(model, taken, monkeypatch, most) -> None:
+    """A decision stands until then, and nobody else is asked; in the last few tokens of a text they are."""
+    monkeypatch.setattr(Speculation, "controller", lambda _: InTheEnd())
+    monkeypatch.setattr(strides, "LONGEST", 1e6)
+    heads = [{"method": "head", "draft_temperature": each, "draft_siblings": 1} for each in (1.0, 0.9)]
+    drafting = {"method": "auto", "auto_sources": heads, "adaptive": False}
+    several = drawn(model, speculative=drafting, max_tokens=most)
+    assert taken
+    without(monkeypatch)
+    assert drawn(model, speculative=drafting, max_tokens=most) == several
+    assert any(done.drafted and "0.9" in done.source for done in several)
+
+
 def test_the_first_of_them_bears_what_it_took_to_decide(model, begun, deciding, by_python, monkeypatch) -> None:
     choose = Deciding.choose
 

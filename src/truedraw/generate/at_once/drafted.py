@@ -74,6 +74,7 @@ class Drafted:
         self.sides: list[Side] = []
         self._kept: tuple[Any, ...] = ()
         self._is_short = False  # whether fewer rounds came than there were to be
+        self._goes_on: bool | None = None  # whether it is so, and the next one may be one of them; None: not known yet
 
     def _desk(self, place: int, drawn: Drawn, judges: Sequence[Judge]) -> Desk | None:
         first, end = self._begins[place : place + 2]
@@ -129,7 +130,7 @@ class Drafted:
         given = slates, companies.addresses, target, self._deciding, within, self._kept, (hidden, shown)
         count, is_last = RUN()(crew.board, given)
         times = [times_of(each, companies.members, texts) for each in (moments[:count] / A_SECOND).tolist()]
-        self._is_short = count < rounds
+        self._is_short, self._goes_on = count < rounds, None
         return Ran(times, shown, job.logits, job.hidden, self._begins, is_last) if count else None
 
     def enter(self, side: Side, number: int) -> None:
@@ -145,7 +146,10 @@ class Drafted:
 
     def dozes(self, side: Side, rest: int) -> bool:
         """Whether the drafters of a text may, but for who drafts it, behind the last round."""
-        return rest > 1 or (bool(side.source) and self._is_short)
+        if self._goes_on is None:
+            both = zip(self.sides, self.desks, strict=True)
+            self._goes_on = self._is_short and all(may_go_on(each, desk) for each, desk in both)
+        return rest > 1 or (bool(side.source) and self._goes_on)
 
     def hear(self, side: Side, ran: Ran, *, dozing: bool) -> None:
         """The drafters of one of them hear the text; but for who drafted, those who doze hear it later."""
@@ -166,6 +170,11 @@ def times_of(moments: Sequence[float], members: Sequence[Sequence[int]], texts: 
         for text in company:
             calls[text], drafts[text] = end - begin, (end - begin) / len(company)
     return Times(moments[SCORED] - own[-1], moments[ENDED] - moments[BEGUN], drafts, calls)
+
+
+def may_go_on(side: Side, desk: Desk) -> bool:
+    """Whether a text has room for a round more."""
+    return side.sample.finish_reason is None and side.sample.ending.room > len(desk.slate.tokens)
 
 
 def begun(side: Side, desk: Desk, rounds: int, texts: int) -> int:

@@ -42,17 +42,22 @@ class Plan(NamedTuple):
         assert state is not None
         return asked.propose([state], [self.stand.tokens], [self.guess.chance(self.source)])[0]
 
+    def is_over(self, number: int) -> bool:
+        """Whether no round number so-and-so of these can follow those before it, whatever time it is."""
+        sample = self.guess.sample
+        return number == self.rounds or sample.finish_reason is not None or sample.ending.room <= self.stand.tokens
+
     def heard(self, number: int, tokens: tuple[int, ...], scores: p.Scores) -> None:
         """Round number so-and-so of these has ended with these tokens. Who is not asked in the next one may doze."""
         state = self.guess.sample.draft
-        if self.source and number + 1 < self.rounds and isinstance(state, SeveralStates):
+        if self.source and not self.is_over(number + 1) and isinstance(state, SeveralStates):
             state.follow(tokens, scores, self.source)
         else:
             hear(state, tokens, scores, dozing=self.stand.rest - number > 1)
 
     def dozes(self, number: int) -> bool:
         """Whether who may doze does, but for who drafts, behind round number so-and-so."""
-        return (bool(self.source) and number + 1 < self.rounds) or self.stand.rest - number > 1
+        return (bool(self.source) and not self.is_over(number + 1)) or self.stand.rest - number > 1
 
 
 class Ran(NamedTuple):

@@ -155,11 +155,8 @@ class Strides:
 
     def _goes_on(self, plan: Plan, number: int) -> bool:
         """Whether round number so-and-so begins. No token has a part in that but one that ends the text."""
-        if not number:
-            return True
-        is_over = number == plan.rounds or plan.guess.sample.finish_reason is not None
-        is_full = plan.guess.sample.ending.room <= plan.stand.tokens
-        return not (is_over or is_full or self._schedule.is_awaited or working_seconds() - plan.began > LONGEST)
+        is_late = self._schedule.is_awaited or working_seconds() - plan.began > LONGEST
+        return not number or not (plan.is_over(number) or is_late)
 
     def _round(self, plan: Plan, ran: list[Ran]) -> Ran:
         start, sample = working_seconds(), plan.guess.sample
