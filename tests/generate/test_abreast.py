@@ -285,6 +285,14 @@ def test_rounds_end_when_time_is_up(model, taken, monkeypatch) -> None:
     assert set(taken) == {1}
 
 
+def test_who_reads_one_of_them_along_gets_less_at_once(model, taken, monkeypatch) -> None:
+    monkeypatch.setattr(abreast, "READ", 0.0)
+    with model.batch(logits_cache_bytes=0) as batch:
+        first, _ = (batch.add(f"{PROMPT} {k}", speculative=False, **SETTINGS) for k in range(2))
+        assert list(first.pieces())
+    assert set(taken) == {1}
+
+
 # -------------------------------------------------------------------------------------------- drafters hear of them
 
 

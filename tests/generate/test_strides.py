@@ -619,6 +619,14 @@ def test_slow_passes_do_not_come_at_once(model, taken, monkeypatch) -> None:
     assert set(taken) == {1}
 
 
+def test_who_reads_along_gets_less_at_once(model, taken, monkeypatch) -> None:
+    monkeypatch.setattr(strides, "READ", 0.0)
+    text = "".join(piece.text for piece in model.stream(PROMPT, speculative=False, **SETTINGS))
+    assert set(taken) == {1}
+    assert model.generate(PROMPT, speculative=False, **SETTINGS).text == text
+    assert max(taken) == strides.MOST
+
+
 def test_where_pages_are_short_rounds_come_one_by_one(model, taken, monkeypatch) -> None:
     plain = drawn(model, speculative=chains(1))
     taken.clear()

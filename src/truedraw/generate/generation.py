@@ -94,6 +94,7 @@ class Generation(OnePlace):
         """
         if len(self._readers) > self.params.n:
             return at_the_end(self, self._handed_out)
+        self._job.is_read = True
         return as_they_come(self, self._handed_out)
 
     def result(self) -> Result:

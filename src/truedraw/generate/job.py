@@ -46,6 +46,7 @@ class Job:
     opened_at: float | None = None  # working_seconds
     ended_at: float | None = None
     error: TruedrawError | None = None
+    is_read: bool = False  # while it is written
 
     @property
     def remaining(self) -> int:

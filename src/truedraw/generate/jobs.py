@@ -58,6 +58,11 @@ class Jobs:
         return self.is_ending or bool(self.added or self.cancelled)
 
     @property
+    def is_read(self) -> bool:
+        """Whether somebody reads one of the texts as it comes."""
+        return any(job.is_read for job in self._open)
+
+    @property
     def num_unfinished(self) -> int:
         """Samples that run or wait."""
         crowd = self._crowd

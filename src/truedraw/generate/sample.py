@@ -84,6 +84,11 @@ class Schedule(Protocol):
         """Whether somebody waits for the end of a turn: rounds of a lone text that come at once are no more then."""
         ...
 
+    @property
+    def is_read(self) -> bool:
+        """Whether somebody reads along: not too much is to come at once then."""
+        ...
+
     def turn(self) -> Turn | None:
         """The next pass; None where every text has ended."""
         ...
@@ -112,7 +117,7 @@ class Schedule(Protocol):
 class Together:
     """Schedule of samples that run side by side from the first pass to their ends; whatever goes wrong is raised."""
 
-    is_awaited = False
+    is_awaited = is_read = False
 
     def __init__(self, samples: Sequence[Sample]) -> None:
         self._samples = samples

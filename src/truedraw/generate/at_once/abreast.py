@@ -26,7 +26,8 @@ from truedraw.generate.means import Means
 from truedraw.generate.sample import Sample, Schedule, Turn
 from truedraw.sampling.working_time import working_seconds
 
-LONGEST = 0.1  # seconds, beside what it took to decide, behind which no more rounds begin: somebody may wait, or read
+LONGEST = 0.1  # seconds, beside what it took to decide, behind which no more rounds begin: somebody may wait
+READ = 0.04  # where somebody reads along
 NEVER = -1  # in the place of a token
 
 
@@ -134,9 +135,8 @@ class Abreast:
         found: p.Abreast | None = self._open([sample.sequence for sample in samples], tokens, drafts)
         return found
 
-    @staticmethod
-    def _limits(samples: Sequence[Sample], rounds: int) -> tuple[int, float, p.Ints]:
-        return rounds, LONGEST, ends([sample.ending.end_ids for sample in samples])
+    def _limits(self, samples: Sequence[Sample], rounds: int) -> tuple[int, float, p.Ints]:
+        return rounds, READ if self._schedule.is_read else LONGEST, ends([sample.ending.end_ids for sample in samples])
 
 
 def drawn_by(guesses: Sequence[Guess], stands: Sequence[p.Stand]) -> list[Drawn] | None:

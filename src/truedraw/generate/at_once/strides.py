@@ -12,7 +12,7 @@ from typing import Any
 
 from truedraw import protocol as p
 from truedraw.generate.at_once import plan as plans
-from truedraw.generate.at_once.abreast import LONGEST, Abreast
+from truedraw.generate.at_once.abreast import LONGEST, READ, Abreast
 from truedraw.generate.at_once.machine import MOST
 from truedraw.generate.at_once.machines import Machines
 from truedraw.generate.at_once.plan import Deciding, Plan, Ran, ask, is_simple, num_rounds, source_of
@@ -150,12 +150,16 @@ class Strides:
         """As many as compiled code knows how to run; whether there were any."""
         crew: Any = getattr(self._engine, "crew", None)
         machine = None if crew is None else self._machines.of(plan)
-        left = LONGEST - (working_seconds() - plan.began)
+        left = self._longest - (working_seconds() - plan.began)
         return False if machine is None else machine.run(crew, plan, left, ran)
+
+    @property
+    def _longest(self) -> float:
+        return READ if self._schedule.is_read else LONGEST
 
     def _goes_on(self, plan: Plan, number: int) -> bool:
         """Whether round number so-and-so begins. No token has a part in that but one that ends the text."""
-        is_late = self._schedule.is_awaited or working_seconds() - plan.began > LONGEST
+        is_late = self._schedule.is_awaited or working_seconds() - plan.began > self._longest
         return not number or not (plan.is_over(number) or is_late)
 
     def _round(self, plan: Plan, ran: list[Ran]) -> Ran:
