@@ -70,6 +70,19 @@ main()
     assert (done.returncode, done.stderr) == (130, b"")
 
 
+@pytest.mark.parametrize("place", ["line.run", "pipe.mark_output", "start._choose_encoding"])
+def test_beside_the_command_itself(place):
+    code = f"""
+import signal
+from truedraw.cli import main as line, pipe, start
+
+{place} = lambda *_: signal.raise_signal(signal.SIGINT)
+start.main()
+"""
+    done = start(code)
+    assert (done.returncode, done.stderr) == (130, b"")
+
+
 HALF_MADE = """
 import signal, sys
 import truedraw.cli.main as line

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import suppress
 from types import FrameType
 from typing import Any
 
@@ -23,18 +24,24 @@ def main() -> None:
     _open_streams()
     show_cursor_when_ended()
     from truedraw.cli.main import run
-
-    if wanted:
-        signal.signal(signal.SIGINT, _interrupt)
     from truedraw.cli.pipe import mark_output
 
     mark_output()
     _choose_encoding()
-    code = _quietly(run)
-    if wanted:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # all is said: from here on there is nothing to keep
+    code = _interruptible(run) if wanted else _quietly(run)
     never_looked_for_again()
     sys.exit(code)
+
+
+def _interruptible(run: Any) -> int:
+    """The exit code, that of ctrl-C wherever in here one comes, a second one behind the last words included."""
+    code = INTERRUPTED
+    with suppress(KeyboardInterrupt):
+        signal.signal(signal.SIGINT, _interrupt)
+        code = _quietly(run)
+    with suppress(KeyboardInterrupt):
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # all is said: from here on there is nothing to keep
+    return code
 
 
 def _open_streams() -> None:
