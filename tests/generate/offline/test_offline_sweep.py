@@ -157,7 +157,7 @@ def test_a_part_of_a_sample_is_none():
     first = next(iter(SWEEP.points[0].params()))
     lacking = [{k: v for k, v in sample().items() if k != name} for name in ("text", "token_ids", "sampling_logprobs")]
     others = sample(token_ids=["a"]), sample(token_ids=[1.5]), sample(logprobs=[None]), sample(sampling_logprobs=["1"])
-    too_large = sample(token_ids=[1 << 63]), sample(logprobs=[-(10**400)]), sample(sampling_logprobs=[10**400])
+    too_large = sample(token_ids=[1 << 63]), sample(logprobs=[-(10**400)]), sample(sampling_logprobs=[-1e308])
     for record in (
         *lacking,
         *others,

@@ -36,6 +36,19 @@ def test_where_it_cannot_be_written(tmp_path):
         write_parquet(RECORDS, tmp_path / "no" / "t.parquet")
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [{"top_logprobs": [[[1e308]]]}, {"rounds": "two"}, {"prompt_tokens": 10**30}, {"exact": {}}, {"text": "\ud800"}],
+)
+def test_a_damaged_record_is_told_and_the_table_before_stays(tmp_path, damage):
+    pytest.importorskip("pyarrow")
+    write_parquet(RECORDS, tmp_path / "t.parquet")
+    before = (tmp_path / "t.parquet").read_bytes()
+    with pytest.raises(BadFile, match="a line of the results is damaged"):
+        write_parquet([*RECORDS, {**RECORDS[0], **damage}], tmp_path / "t.parquet")
+    assert [(file.name, file.read_bytes()) for file in tmp_path.iterdir()] == [("t.parquet", before)]
+
+
 def test_without_the_extra_the_error_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(BadFile, match=r"pip install 'truedraw\[parquet\]'"):

@@ -39,7 +39,7 @@ def check_ours(path: Path, instead: str) -> None:
 
 
 def write_parquet(records: Iterable[Mapping[str, Any]], path: Path) -> int:
-    """Write the records, whole or not at all, and return how many there were; raises BadFile.
+    """Write the records, whole or not at all, and return how many there were; raises BadFile, also for damaged ones.
 
     Columns: prompt, sample, the axes of the grid (null where the sweep has none), seed, text, finish_reason, exact,
     prompt_tokens, token_ids, logprobs, sampling_logprobs, top_logprobs (null where not asked for), rounds, error (null,
@@ -49,9 +49,20 @@ def write_parquet(records: Iterable[Mapping[str, Any]], path: Path) -> int:
     schema, rows = _schema(arrow), 0
     with replacing(path) as fresh, arrow.parquet.ParquetWriter(fresh, schema) as writer:
         for some in _in_batches(records):
-            writer.write_table(arrow.Table.from_pylist([_row(record) for record in some], schema=schema))
+            writer.write_table(_table(arrow, some, schema))
             rows += len(some)
     return rows
+
+
+def _table(arrow: Any, records: Iterable[Mapping[str, Any]], schema: Any) -> Any:
+    """Of some records; raises BadFile for what no column takes."""
+    try:
+        return arrow.Table.from_pylist([_row(record) for record in records], schema=schema)
+    except (arrow.ArrowException, OverflowError, TypeError, ValueError) as error:
+        raise BadFile(
+            f"a line of the results is damaged, so that no table can be made of it ({error}); take it out, and run the "
+            "same command again: it is drawn anew"
+        ) from error
 
 
 def _schema(arrow: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from sys import float_info, maxsize
+from sys import maxsize
 from typing import Any
 
 from truedraw.errors import BadFile, BadParameter, TruedrawError, error_of
@@ -21,7 +21,7 @@ from truedraw.sampling.params import sampling_params
 from truedraw.sampling.randomness import check_seed
 from truedraw.sampling.values import shown
 
-LOGS: tuple[set[type], float] = ({int, float}, float_info.max)
+LOGS: tuple[set[type], float] = ({int, float}, 1e120)  # whose squares can still be added up
 LISTS: dict[str, tuple[set[type], float]] = {"token_ids": ({int}, maxsize), "logprobs": LOGS, "sampling_logprobs": LOGS}
 """Of a sample, a value a token: what kinds it may have, and how large it is at most."""
 
