@@ -70,5 +70,5 @@ def test_the_error_covers_the_truth_as_often_as_it_should():
 
 
 def test_order_does_not_matter():
-    samples = [[1, 2, 3], [2, 3, 4, 5], [1, 1, 1]]
-    assert len({round(self_bleu(p), 12) for p in itertools.permutations(samples)}) == 1
+    samples = [[1, 2, 3], [2, 3, 4, 5], [1, 1, 1], [3, 4, 1], [2, 2, 5, 1, 3]]
+    assert len({self_bleu(p) for p in itertools.permutations(samples)}) == 1

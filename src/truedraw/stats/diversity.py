@@ -43,7 +43,7 @@ def self_bleu(samples: Sequence[Tokens]) -> float | None:
         return None
     orders = [_Clipped(texts, n) for n in range(1, BLEU_ORDER + 1)]
     lengths = Counter(map(len, texts))
-    return sum(_bleu(tokens, orders, lengths) for tokens in texts) / len(texts)
+    return math.fsum(_bleu(tokens, orders, lengths) for tokens in texts) / len(texts)  # in any order the same
 
 
 class _Clipped:
