@@ -57,6 +57,23 @@ def test_what_was_counted_drafts_and_changes_no_text(cli, tmp_path, texts):
         assert "fallback" not in drafted
 
 
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_another_process_is_faster(cli, tmp_path, monkeypatch, texts, overwrite):
+    from truedraw.draft import ngram_lm_counts
+
+    out, count = tmp_path / "own.tdn", ngram_lm_counts.count_ngrams
+
+    def meanwhile(*given):
+        out.write_text("theirs")
+        return count(*given)
+
+    monkeypatch.setattr(ngram_lm_counts, "count_ngrams", meanwhile)
+    built = cli("ngrams", "build", out, texts, *TOY, *(["--overwrite"] if overwrite else []))
+    assert (built.code, out.read_bytes() == b"theirs") == ((0, False) if overwrite else (2, True))
+    assert ("another process was faster" in built.err) is not overwrite
+    assert {each.name for each in tmp_path.iterdir()} == {out.name, texts.name}
+
+
 def test_nothing_is_lost_by_mistake(cli, tmp_path, texts):
     out = tmp_path / "own.tdn"
     cli("ngrams", "build", out, texts, *TOY)

@@ -55,7 +55,7 @@ def build(  # noqa: PLR0913, PLR0917 - one parameter a flag
     if not found.num_tokens:
         raise BadFile("there is no text in these files; give files with at least one token")
     origin = Origin(name, tokenizer.fingerprint, tokenizer.vocab_size)
-    write_counts(counts, found, origin)
+    write_counts(counts, found, origin, anew=not overwrite)
     print_facts(facts(counts, found, origin), as_json, readable)
 
 

@@ -56,11 +56,11 @@ def check_ours(path: Path) -> None:
         raise BadFile(f"{path} holds no counts of n-grams, so none are written in its place; give another file")
 
 
-def write_counts(path: Path, counts: NgramCounts, origin: Origin) -> None:
-    """Whole or not at all; raises BadFile where it cannot be written."""
+def write_counts(path: Path, counts: NgramCounts, origin: Origin, anew: bool = False) -> None:
+    """Whole or not at all; raises BadFile where it cannot be written, `anew`: or something is there by then."""
     columns = [np.ascontiguousarray(each, COLUMN) for each in (counts.tokens, counts.counts, counts.begins)]
     header = _header(counts, origin, [column.nbytes for column in columns], _checksum(columns))
-    with replacing(path) as fresh, fresh.open("wb") as file:
+    with replacing(path, anew=anew) as fresh, fresh.open("wb") as file:
         file.write(header)
         for column in columns:
             file.write(column.data)
