@@ -1,5 +1,6 @@
 """The texts of a run: journalled, resumed, refused."""
 
+import errno
 import json
 from pathlib import Path
 from time import sleep
@@ -14,12 +15,17 @@ from truedraw.distill.plan import TextPlan
 from truedraw.distill.texts import NAME, Gathered, prompts_of, read_texts
 from truedraw.errors import BadFile
 from truedraw.generate.loading import load
+from truedraw.generate.offline import journal
 
 SETTINGS = {"model": "none", "hidden_size": 64}
 
 
 def record(number, length=10):
     return {"key": [0, number], "temperature": 1.0, "prompt": [1, 2], "answer": [number] * length}
+
+
+def no_room(*_):
+    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 @pytest.fixture
@@ -54,6 +60,18 @@ def test_texts_are_gathered_until_there_are_enough(tmp_path, source, told):
     assert told.said[-1][0] == "texts"
     assert told.said[-1][1] >= 1
     assert "4 texts, 40 tokens" in told.said[-1][2]
+
+
+@pytest.mark.parametrize(("refused", "kept"), [("write", [0]), ("fsync", [0, 1])])
+def test_a_disk_that_fills_up_is_told_and_the_run_goes_on(tmp_path, source, told, monkeypatch, refused, kept):
+    gather(None, TextPlan(tokens=10), tmp_path, SETTINGS, (None, told))
+    monkeypatch.setattr(journal, "SYNC_SECONDS", -1.0)
+    with monkeypatch.context() as full:
+        full.setattr(journal.os, refused, no_room)
+        with pytest.raises(BadFile, match=f"{NAME} cannot be written: No space left.*again"):
+            gather(None, TextPlan(tokens=35), tmp_path, SETTINGS, (None, told))
+    assert [text.answer[0] for text in read_texts(tmp_path)] == kept
+    assert gather(None, TextPlan(tokens=35), tmp_path, SETTINGS, (None, told)).texts == 4
 
 
 def test_a_run_goes_on_where_it_was(tmp_path, source, told):

@@ -12,7 +12,7 @@ asking.py       what a user says, as the model gets it
 further.py      a head that is trained further; before.py  as it was when its plan was made
 own_texts.py    texts that the target writes for itself
 documents.py    texts of files
-texts.py        the texts of a run, in a journal
+texts.py        the texts of a run, in a journal; work_journal.py  one that tells of a full disk
 gathering.py    until there are enough of them
 watching.py     what the target knew of a text while it wrote it
 computing.py    what the target knows and says at each row of a text

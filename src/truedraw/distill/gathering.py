@@ -45,11 +45,11 @@ def gather(model: Model, plan: TextPlan, folder: Path, settings: Mapping[str, An
     Raises BadFile for other settings than those it was begun with, and where no text is to be had, BadParameter where
     no prompt can be answered.
     """
-    from truedraw.generate.offline.journal import Journal
+    from truedraw.distill.work_journal import WorkJournal
 
     seconds, tell = limit
     too_long = 0 if plan.prompts is None else left_out(model, plan.prompts)
-    with Journal(folder / NAME, settings, overwrite, WITH_OTHERS) as journal:
+    with WorkJournal(folder / NAME, settings, overwrite, WITH_OTHERS) as journal:
         journal.renew()
         found = _counted(checked(journal.records(), folder / NAME))
         clock = Clock(found.seconds, seconds)

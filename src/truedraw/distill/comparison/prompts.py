@@ -16,9 +16,9 @@ from truedraw.distill.preparing import MEGABYTE, text_settings
 from truedraw.distill.rows import Rows
 from truedraw.distill.store import Shape, Store
 from truedraw.distill.texts import NAME, Record, checked, read_texts
+from truedraw.distill.work_journal import WorkJournal
 from truedraw.errors import BadParameter, BadPrompt
 from truedraw.generate.derived_seeds import seed_after
-from truedraw.generate.offline.journal import Journal
 from truedraw.generate.request import Request
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def test_rows(model: Model, wanted: Wanted, shape: Shape, tell: Tell) -> Rows:
     settings = {**text_settings(model, plan), "kind": "draft test texts", "temperatures": list(MEASURED),
                 "prompts": asked, "documents": []}  # fmt: skip
     folder = folder_of(plan.work, "test", settings)
-    with Journal(folder / NAME, settings, plan.overwrite) as journal:
+    with WorkJournal(folder / NAME, settings, plan.overwrite) as journal:
         journal.renew()
         done = {tuple(record["key"]) for record in checked(journal.records(), folder / NAME)}
         for record in _written(model, wanted, done, tell):

@@ -21,8 +21,8 @@ from truedraw.distill.read_values import is_number, is_whole
 from truedraw.distill.rows import Rows
 from truedraw.distill.store import Shape
 from truedraw.distill.training import Training
+from truedraw.distill.work_journal import WorkJournal
 from truedraw.errors import BadFile, TrainingError
-from truedraw.generate.offline.journal import Journal
 
 if TYPE_CHECKING:
     from truedraw.generate.model import Model
@@ -75,7 +75,7 @@ def _compared(model: Model, wanted: Wanted, tell: Tell) -> Compared:
     plan, settings = all_alike(wanted.plan), settings_of(model, wanted)
     folder = folder_of(plan.work, "comparison", settings)
     path = folder / RESULTS
-    with Journal(path, settings, plan.overwrite) as journal:
+    with WorkJournal(path, settings, plan.overwrite) as journal:
         journal.renew()  # before the texts are: these are results of theirs
         there = list(journal.records())
         begun = Begun.found(there[0], path) if there else None
