@@ -38,6 +38,8 @@ def assert_refused(done, *words):
         (["hi", *TOY, "--spec-model", "x" * 300], ["no model"]),
         (["hi", "-m", "/dev/null"], ["/dev/null", "neither a file nor a folder"]),
         (["hi", "-m", "/dev/null/x.gguf"], ["/dev/null/x.gguf"]),
+        (["hi", *TOY, "--cache", ""], ["--cache", "got ''", "leave it out"]),
+        (["hi", *TOY, "--config", ""], ["--config", "got ''", "leave it out"]),
         (["hi", *TOY, "--cache-bytes", "lots"], ["--cache-bytes", "'lots'", "512M"]),
         (["hi", *TOY, "--cache-bytes", "1G"], ["cache_bytes", "no such setting"]),
         (["hi", *TOY, "--prefix-cache-bytes", "few"], ["--prefix-cache-bytes", "'few'", "0 for none"]),

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Final
 
 import typer
@@ -75,15 +76,25 @@ def _times(flag: str, context: Any, args: list[str]) -> int:
 
 
 def _prepared(command: Any) -> Any:
-    """The command, and those below it: lists of texts in the environment are taken a line each, and one --config."""
+    """The command, and those below it: lists of texts in the environment are taken a line each, no path is
+    empty, and there is one --config."""
     command.parse_args = partial(_parsed, command.parse_args)
     _tell_of_stripping(command)
     for option in command.params:
         if option.name in LISTS_OF_TEXTS:
             option.value_from_envvar = partial(_lines, option)
+        if option.type_descriptor.annotation in (Path, list[Path]):
+            option.process_value = partial(_path, option.process_value, option)
     for below in getattr(command, "commands", {}).values():
         _prepared(below)
     return command
+
+
+def _path(process: Callable[[Any, Any], Any], option: Any, context: Any, value: Any) -> Any:
+    """Raises typer's BadParameter for one of no characters, which would name the working folder."""
+    if value == "" or (isinstance(value, list | tuple) and "" in value):
+        raise typer.BadParameter("got ''; give a path, or leave it out", ctx=context, param=option)
+    return process(context, value)
 
 
 def _tell_of_stripping(command: Any) -> None:
