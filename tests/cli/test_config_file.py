@@ -71,6 +71,20 @@ def test_an_error_about_a_key_of_a_speculative_config_says_where_it_stands(cli, 
     assert said("--speculative-config", whole).endswith("0 or more")
 
 
+@pytest.mark.parametrize(
+    ("flag", "value"),
+    [("engine", "nix"), ("spec-method", "nix"), ("spec-model", "nix"), ("model", "nix"), ("amateur", "nix"),
+     ("speculative-config", '{"method": "nix"}'), ("speculative-config", '{"rejection_sample_method": "nix"}')],
+)  # fmt: skip
+def test_an_error_about_a_name_of_nothing_says_where_it_stands(cli, config, monkeypatch, flag, value):
+    path = config("" if flag in ("model", "engine") else 'model = "tabular"\n')
+    twin = "TRUEDRAW_" + flag.replace("-", "_").upper()
+    monkeypatch.setenv(twin, value)
+    assert cli("generate", "the", "--config", path).err.rstrip().endswith(f"(from {twin})")
+    typed = cli("generate", "the", "--config", path, f"--{flag}", value)
+    assert (typed.code, "from" in typed.err) == (2, False)
+
+
 def test_a_switch_may_be_called_as_what_switches_it_off(cli, config):
     assert "rounds" in cli("generate", "the", "-m", "tabular", "--config", config("no-stats = false\n")).err
     assert not cli("generate", "the", "-m", "tabular", "--config", config("no-stats = true\n")).err

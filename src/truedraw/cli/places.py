@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import typer
 
 from truedraw.cli.config import CONFIG, typed_names
-from truedraw.errors import BadParameter
+from truedraw.errors import BadParameter, UnknownModel, UnknownName
 
 KEYS = ("model",)  # also what speculative configs call something else
+PARTS = ("engine", "spec_method", "speculative_config")
+MODELS = ("model", "spec_model", "amateur", "speculative_config")
+"""Flags whose values name a part of the registry, or a model."""
 
 
 def place(context: Any, flag: Any) -> str:
@@ -28,10 +31,27 @@ def placed(context: typer.Context) -> Iterator[None]:
     try:
         yield
     except BadParameter as error:
-        for flag in _flags(context, error.parameter):
-            if where := place(context, flag):
-                error.add_note(where)
+        _note(error, context, _flags(context, error.parameter))
         raise
+    except (UnknownName, UnknownModel) as error:
+        names = PARTS if isinstance(error, UnknownName) else MODELS
+        naming = [flag for flag in context.command.params if flag.name in names and _is_named(error, context, flag)]
+        _note(error, context, _strongest(naming, context))
+        raise
+
+
+def _note(error: Exception, context: Any, flags: Sequence[Any]) -> None:
+    for flag in flags:
+        if where := place(context, flag):
+            error.add_note(where)
+
+
+def _is_named(error: Exception, context: Any, flag: Any) -> bool:
+    """Whether what the error says is unknown is the value of this flag, or stands in it."""
+    value = context.params.get(flag.name)
+    if flag.name != "speculative_config":
+        return bool(value) and repr(value) in str(error)
+    return any(repr(each) in str(error) for each in _config(value).values() if isinstance(each, str) and each)
 
 
 def _flags(context: typer.Context, parameter: str) -> list[Any]:
@@ -43,22 +63,33 @@ def _flags(context: typer.Context, parameter: str) -> list[Any]:
 
 def _speculative(context: typer.Context, key: str) -> list[Any]:
     """The flag whose word counts for a key of the speculative config: that of the strongest place which gives it."""
+    return _strongest(
+        [flag for flag in context.command.params if _gives(flag.name, context.params.get(flag.name), key)], context
+    )
+
+
+def _strongest(flags: Sequence[Any], context: Any) -> list[Any]:
+    """The first one in the place that counts before the others."""
     from truedraw.cli.grouping import ORDER
 
-    flags = [flag for flag in context.command.params if _gives(flag.name, context.params.get(flag.name), key)]
     sources = {flag: context.get_parameter_source(flag.name) for flag in flags}
     return sorted(flags, key=lambda flag: ORDER.index(getattr(sources[flag], "name", ORDER[0])))[:1]
 
 
 def _gives(flag: str, value: Any, key: str) -> bool:
     """Whether a flag with this value says something of the key."""
-    from truedraw.cli.speculating import SHORT, WHOLE, config_of
+    from truedraw.cli.speculating import SHORT, WHOLE
 
     if value is None:
         return False
-    if "--" + flag.replace("_", "-") != WHOLE:
-        return SHORT.get(flag) == key
+    return key in _config(value) if "--" + flag.replace("_", "-") == WHOLE else SHORT.get(flag) == key
+
+
+def _config(value: str | None) -> dict[str, Any]:
+    """What a speculative config says; nothing where it is none."""
+    from truedraw.cli.speculating import WHOLE, config_of
+
     try:
-        return key in config_of(WHOLE, value)
+        return {} if value is None else config_of(WHOLE, value)
     except BadParameter:
-        return False
+        return {}
