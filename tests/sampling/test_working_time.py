@@ -1,5 +1,8 @@
 """Compiling is no part of a run."""
 
+from threading import Event, Thread
+from time import perf_counter, sleep
+
 import numba
 import numpy as np
 from numba.core import event
@@ -54,6 +57,26 @@ def test_it_stands_still_already_while_that_goes_on(monkeypatch):
         clock.now += 2
     clock.now += 0.5
     assert working_seconds() - beside == 0.5
+
+
+def test_it_never_goes_back_beside_a_thread_that_compiles():
+    over = Event()
+
+    def compile_often():
+        while not over.is_set():
+            COMPILER.begin()
+            sleep(1e-3)
+            COMPILER.end()
+
+    thread = Thread(target=compile_often)
+    thread.start()
+    last = perf_counter() + 0.3
+    seen = []
+    while perf_counter() < last:
+        seen.append(working_seconds())
+    over.set()
+    thread.join()
+    assert min(np.diff(seen)) > -1e-9  # the rounding of a sum
 
 
 def test_a_job_does_not_last_longer_for_it(monkeypatch):

@@ -71,7 +71,7 @@ class Calls:
         """
         start = working_seconds()
         found = self._handed_over(act) if self.beside else act()
-        return found, max(0.0, working_seconds() - start)  # less than 0 beside a compiler that ends just now
+        return found, max(0.0, working_seconds() - start)
 
     def _handed_over(self, act: Callable[[], Found]) -> Found:
         if self.stuck:

@@ -10,6 +10,9 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
+State = tuple[float, dict[str, float] | None]
+"""Seconds of what is done, and, while something is being compiled, when that began."""
+
 
 class Compiler:
     """How long the compiler has worked since `watch`; one thing at a time, under its own lock.
@@ -18,15 +21,22 @@ class Compiler:
     """
 
     def __init__(self) -> None:
-        self.seconds = 0.0
         self.begins: Callable[[], None] | None = None
-        self._depth, self._start = 0, 0.0
+        self._depth = 0
         self._listener: Any = None
+        self._state: State = 0.0, None
+
+    @property
+    def seconds(self) -> float:
+        """Of what is done."""
+        return self._state[0]
 
     def begin(self) -> None:
         """A function is compiled, perhaps for another one that is."""
         if not self._depth:
-            self._start = perf_counter()
+            starts: dict[str, float] = {}
+            self._state = self.seconds, starts
+            _started(starts, perf_counter())
             self.announce()
         self._depth += 1
 
@@ -39,14 +49,20 @@ class Compiler:
     def end(self) -> None:
         """It is done; what had begun before `watch` does not count."""
         self._depth = max(0, self._depth - 1)
-        if not self._depth and self._start:
-            self.seconds += perf_counter() - self._start
-            self._start = 0.0
+        if not self._depth and self._state[1] is not None:
+            self._state = self.spent(), None
 
     def spent(self) -> float:
         """`seconds`, and those of what it is working at now."""
-        start = self._start  # first: what ends meanwhile counts twice for a moment, and never not at all
-        return self.seconds + (perf_counter() - start if start else 0.0)
+        return self.read()[1]
+
+    def read(self) -> tuple[float, float]:
+        """(time.perf_counter, what was spent by then), of one moment: whatever begins or ends meanwhile."""
+        while True:
+            state, now = self._state, perf_counter()
+            if state is self._state:
+                seconds, starts = state
+                return now, seconds + (0.0 if starts is None else max(0.0, now - _started(starts, now)))
 
     def watch(self) -> None:
         """From here on; loads the compiler."""
@@ -55,6 +71,11 @@ class Compiler:
         if self._listener is None:
             self._listener = _listener(event.Listener, self)
             event.register("numba:compile", self._listener)
+
+
+def _started(starts: dict[str, float], now: float) -> float:
+    """When it began: now, for the first who asks. Whoever asked before it was known has been told an earlier time."""
+    return starts.setdefault("start", now)
 
 
 def _listener(kind: type, compiler: Compiler) -> Any:
@@ -68,5 +89,9 @@ COMPILER = Compiler()
 
 
 def working_seconds() -> float:
-    """time.perf_counter without what the compiler took since COMPILER.watch(); only differences mean anything."""
-    return perf_counter() - COMPILER.spent()
+    """time.perf_counter without what the compiler took since COMPILER.watch(); only differences mean anything.
+
+    It never goes back, in whichever threads it is read.
+    """
+    now, spent = COMPILER.read()
+    return now - spent
