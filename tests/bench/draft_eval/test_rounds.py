@@ -132,7 +132,7 @@ def test_of_nothing_nothing_is_known():
     assert chain_tokens(places, INDEPENDENT) == [None] * DEEPEST
     assert candidates(places, COUPLED) == [None] * CANDIDATES
     assert trees([0.0] * CANDIDATES) == trees([None] * CANDIDATES) == [()] * 12
-    assert ratio(np.zeros(0), np.zeros(0)) is None
+    assert ratio(np.zeros(0), np.zeros(0), 0.0) is None
 
 
 @pytest.mark.parametrize("rule", [INDEPENDENT, COUPLED])
@@ -143,7 +143,15 @@ def test_where_nothing_was_drafted_no_round_was_seen(rule):
 
 
 def test_the_interval_of_a_ratio():
-    found = ratio(np.array([2.0, 4.0, 6.0]), np.array([2.0, 2.0, 2.0]))
+    found = ratio(np.array([2.0, 4.0, 6.0]), np.array([2.0, 2.0, 2.0]), 0.0)
     assert found.mean == 2.0
     assert found.high - found.mean == pytest.approx(1.96 * np.sqrt(8.0 * 3 / 2) / 6)
     assert found.mean - found.low == pytest.approx(found.high - found.mean)
+
+
+def test_an_interval_holds_nothing_impossible():
+    few = ratio(np.array([0.0, 0.0, 1.0]), np.ones(3), 0.0, 1.0)
+    assert (few.low, few.high < 1) == (0.0, True)
+    most = ratio(np.array([1.0, 1.0, 0.0]), np.ones(3), 0.0, 1.0)
+    assert (most.low > 0, most.high) == (True, 1.0)
+    assert ratio(np.array([2.0, 60.0]), np.array([2.0, 3.0]), least=1.0).low == 1.0

@@ -91,8 +91,11 @@ class Mean:
     high: float | None
 
 
-def ratio(above: Floats, below: Floats) -> Mean | None:
-    """Of the sums of above [texts] and below [texts], linearised for its error; None of nothing."""
+def ratio(above: Floats, below: Floats, least: float, most: float = np.inf) -> Mean | None:
+    """Of the sums of above [texts] and below [texts], linearised for its error; None of nothing.
+
+    The interval holds nothing below `least` or above `most`, which are possible at all.
+    """
     if not below.sum() > 0:
         return None
     found = float(above.sum() / below.sum())
@@ -100,14 +103,14 @@ def ratio(above: Floats, below: Floats) -> Mean | None:
         return Mean(found, None, None)
     off = ((above - found * below) ** 2).sum() * len(below) / (len(below) - 1)
     error = SURE * float(np.sqrt(off)) / float(below.sum())
-    return Mean(found, found - error, found + error)
+    return Mean(found, min(found, max(least, found - error)), max(found, min(most, found + error)))
 
 
 def mean(values: Floats, texts: Ints) -> Mean | None:
-    """Of values [places] in texts [places]."""
+    """Of values [places], each from 0 to 1, in texts [places]."""
     _, number = np.unique(texts, return_inverse=True)
     counts = np.bincount(number).astype(np.float64)
-    return ratio(np.asarray(np.bincount(number, values), np.float64), counts)
+    return ratio(np.asarray(np.bincount(number, values), np.float64), counts, 0.0, 1.0)
 
 
 def by_position(places: Places, values: Floats) -> list[Mean | None]:
@@ -172,7 +175,7 @@ def tokens_a_round(places: Places, kept: Floats) -> list[Mean | None]:
     own = [places.text == number for number in numbers]
     tokens = np.array([2 + int(places.index[which].max()) for which in own], dtype=np.float64)
     rounds = np.array([_rounds(places.index[which], kept[which]) for which in own])  # [texts, shapes]
-    return [ratio(tokens, each) for each in rounds.T]
+    return [ratio(tokens, each, least=1.0) for each in rounds.T]
 
 
 def _rounds(index: Ints, kept: Floats) -> Floats:
