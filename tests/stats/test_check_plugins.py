@@ -16,7 +16,8 @@ from truedraw.errors import BadParameter, TruedrawError
 from truedraw.protocol import Proposal
 from truedraw.registry import BUILT_IN
 from truedraw.stats.check import Settings, Subject, beside, check, enumerated, quick
-from truedraw.stats.check.enumerated import SHORT, enumeration
+from truedraw.stats.check.enumerated import SHORT, enumeration, refuse_stuck
+from truedraw.stats.check.records import Finding
 from truedraw.testing.scenarios import Scenario
 from truedraw.testing.trees import SHAPES, TREES
 from truedraw.verify.token import TokenVerifier
@@ -118,6 +119,11 @@ def plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     HELD.clear()
     yield
     HELD.set()
+
+
+def test_a_plugin_that_raises_a_timeout_of_its_own_has_returned() -> None:
+    own = Finding("drafter ngram", False, "the plug-in 'ngram' raised TimeoutError: no answer of the server (in a.py)")
+    refuse_stuck(Speculation(method="ngram"), [own])
 
 
 @pytest.mark.usefixtures("plugins")

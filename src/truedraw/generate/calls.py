@@ -19,6 +19,8 @@ from truedraw.sampling.working_time import COMPILER, working_seconds
 
 Found = TypeVar("Found")
 
+NOT_RETURNED = "a call has not returned within"
+"""In what is said of a call that never returned."""
 SECONDS = 30.0  # that a call of a drafter may take: a hundred times what a slow draft model needs
 
 
@@ -95,7 +97,7 @@ class Calls:
 
     def _late(self) -> str:
         named = f", the {self._limit}" if self._limit else ""
-        return f"a call has not returned within {self.limit_seconds:g} s{named}"
+        return f"{NOT_RETURNED} {self.limit_seconds:g} s{named}"
 
     def _queue(self) -> SimpleQueue[Order | None]:
         """Of the thread, which begins with the first call and ends when nobody can call any more.

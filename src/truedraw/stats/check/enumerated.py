@@ -10,6 +10,7 @@ from truedraw.draft.knobs import GUMBEL, Knobs
 from truedraw.draft.model import ModelDrafter
 from truedraw.engine.tabular import TabularEngine
 from truedraw.errors import BadInput, BadParameter, BadProposal, TruedrawError, place_of
+from truedraw.generate.calls import NOT_RETURNED
 from truedraw.generate.fence import rule as rule_called
 from truedraw.generate.fence import says_exact
 from truedraw.generate.keys import usable_methods
@@ -27,7 +28,7 @@ from truedraw.testing.scenarios import SCENARIOS, Scenario, TableDrafter, text_l
 from truedraw.testing.trees import SHAPES, TREES, Shape, TreeDrafter
 
 ROUNDING = 1e-12
-STUCK = f"raised {TimeoutError.__name__}"  # in what is said of a plug-in
+STUCK = f"raised {TimeoutError.__name__}: {NOT_RETURNED}"  # in what is said of a plug-in
 SAMPLED, BY_MODEL = "sampled draft", "model draft"  # what drafts beside registered drafters
 PROMPT = (0, 1, 0, 0, 1)  # holds what prompt lookup finds
 SHORT = [
