@@ -6,7 +6,7 @@ from truedraw import load
 from truedraw.bench.batch import batch_speeds
 from truedraw.bench.gain import measure
 from truedraw.bench.pairs import PLAIN, Arms, Task, pairs, tasks
-from truedraw.bench.prompts import Prompt
+from truedraw.bench.prompts import Prompt, read_prompts
 from truedraw.engine.tabular import TabularEngine
 from truedraw.errors import BadPrompt
 from truedraw.generate.model import Model
@@ -73,6 +73,8 @@ def test_an_instruct_model_gets_its_template_unless_raw():
     assert len(tasks(model, [cat])[0].tokens) > len(tasks(model, [cat], raw=True)[0].tokens) == 1
     with pytest.raises(BadPrompt, match=r"line 9 has 6 tokens; this model takes 1 to 4"):
         tasks(model, [Prompt("the cat sat the cat sat", "x", 9)], raw=True)
+    with pytest.raises(BadPrompt, match=r"line 1 of the built-in prompts has \d+ tokens"):
+        tasks(model, read_prompts(), raw=True)
 
 
 def test_batches_are_full_and_relative_to_one():

@@ -96,8 +96,9 @@ def _tokens(model: Model, prompt: Prompt, chat: bool) -> tuple[int, ...]:
     message = {"role": "user", "content": prompt.text}
     ids = model.chat_prompt([message]) if chat else model.tokenizer.encode(prompt.text)
     if not 0 < len(ids) < model.engine.context_length:
+        where = f" of {prompt.source}" if prompt.source else ""
         raise BadPrompt(
-            f"the prompt in line {prompt.line} has {len(ids)} tokens; "
+            f"the prompt in line {prompt.line}{where} has {len(ids)} tokens; "
             f"this model takes 1 to {model.engine.context_length - 1}"
         )
     return tuple(ids)

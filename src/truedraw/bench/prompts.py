@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NoReturn
@@ -32,6 +32,7 @@ class Prompt:
     text: str
     category: str
     line: int  # in its file, from 1
+    source: str = field(default="", compare=False)  # that file, for messages
 
 
 def read_prompts(path: Path | None = None, limit: int | None = None, per_category: int | None = None) -> list[Prompt]:
@@ -100,7 +101,7 @@ def _prompt(line: str, name: str, number: int) -> Prompt:
     for what, given in (("the prompt", text), ("category", category)):
         if not is_text(given):
             _bad(name, number, f"{what} {NO_TEXT}")
-    return Prompt(text, category, number)
+    return Prompt(text, category, number, name)
 
 
 def _text(entry: dict[str, Any]) -> Any:

@@ -127,7 +127,9 @@ def lines(found: Mapping[str, Any]) -> list[str]:
 
 
 def _run(model: Model, plan: Repetition, cache_bytes: int, repeat: int, speculative: Speculation) -> ArmRun:
-    prompts = [Prompt(text, "repetitive", line) for line, text in enumerate(plan.questions, start=1)]
+    prompts = [
+        Prompt(text, "repetitive", line, "the built-in questions") for line, text in enumerate(plan.questions, start=1)
+    ]
     todo = tasks(model, prompts)
     watched, engine = counted(model)
     start = working_seconds()
