@@ -12,10 +12,12 @@ from truedraw import Speculation
 from truedraw.bench import provenance
 from truedraw.bench.memory import MemoryUse, Stage
 from truedraw.bench.provenance import machine
+from truedraw.bench.reuse import ArmRun, Repetition, report
 from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.options import computed_with
 from truedraw.control.explanation import Explanation, Passes, Stay, Use
 from truedraw.control.rivalry import Rivalry
+from truedraw.engine.logits_cache import LogitsCacheUse
 from truedraw.sampling.params import SamplingParams
 from truedraw.stats.check import Certificate, Finding, Section, Settings
 
@@ -100,6 +102,19 @@ def test_keys_of_bench_many(cli):
     found = json.loads(cli("bench", "many", *TOY[:2], "-n", 2, "--max-tokens", 4, "--repeats", 1, "--json").out)
     ours = {key: value for key, value in found.items() if key not in ("sampling", "speculation", "versions")}
     assert not {*found, *inner_keys(ours, free=("tokens_per_second", "gain_over", "other_fraction"))} - NAMED
+
+
+@pytest.mark.parametrize("more", [(), ("--batch-sizes", "1,2")])
+def test_keys_of_bench(cli, more):
+    done = cli("bench", *TOY[:2], "--limit", 2, "--max-tokens", 3, "--ignore-eos", "--json", *more)
+    found = json.loads(done.out)
+    ours = {key: value for key, value in found.items() if key not in ("sampling", "speculation", "versions")}
+    assert not {*found, *inner_keys(ours, free=("by_category",))} - NAMED
+
+
+def test_keys_of_bench_reuse():
+    run = ArmRun(((1, 2),), 2, 2, 1.0, LogitsCacheUse(1, 1, 1, 1, 0))
+    assert not {"model", *inner_keys(report([(run, run)], Repetition()))} - NAMED
 
 
 def test_keys_of_bench_memory():
