@@ -70,7 +70,29 @@ def test_an_error_before_the_first_token_is_all_there_is(cli, monkeypatch) -> No
     assert (done.code, done.out) == (2, "")
 
 
-@pytest.mark.parametrize("error", [MemoryError(), MemoryError("27 MiB"), OSError(errno.ENOMEM, "Cannot allocate")])
+def not_found() -> OSError:
+    """As of a package that looks for its library in several places."""
+    error = OSError("could not load libllvmlite.so")
+    error.__context__ = OSError("libllvmlite.so: failed to map segment from shared object")
+    return error
+
+
+@pytest.mark.parametrize("more", [(), ("numba/core.py",)])
+def test_too_many_open_files_are_one_line(cli, monkeypatch, more) -> None:
+    def opened(*_given: object, **_named: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files", *more)
+
+    monkeypatch.setattr("truedraw.cli.options.opened", opened)
+    done = cli("generate", "the cat", "-m", "tabular")
+    said = "".join(f"{name}: " for name in more) + "Too many open files; raise the limit on open files (ulimit -n)"
+    assert (done.code, done.out, done.err) == (2, "", f"truedraw: error: {said}\n")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [MemoryError(), MemoryError("27 MiB"), OSError(errno.ENOMEM, "Cannot allocate"), not_found(),
+     ImportError("libopenblas.so: failed to map segment from shared object")],
+)  # fmt: skip
 def test_memory_that_the_system_does_not_give_is_one_line(cli, monkeypatch, error) -> None:
     def opened(*_given: object, **_named: object) -> None:
         raise error

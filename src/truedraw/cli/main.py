@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from errno import ELOOP, ENAMETOOLONG, ENOMEM
+from errno import ELOOP, EMFILE, ENAMETOOLONG, ENFILE, ENOMEM
 from typing import Annotated, Any
 
 import typer
@@ -20,6 +20,8 @@ from truedraw.cli.places import place
 from truedraw.cli.verbs import MARKUP, Program
 from truedraw.errors import OutOfPages
 
+NO_FILES = (EMFILE, ENFILE)
+NOT_MAPPED = "failed to map segment"  # what Linux says of a library that there is no memory for
 NO_NAMES = (ENAMETOOLONG, ELOOP)  # what no file system takes, wherever it was given
 PROGRAM = "truedraw"
 
@@ -69,7 +71,7 @@ def run(args: Sequence[str]) -> int:
         stdout_to_nowhere()
         typer.echo(f"{PROGRAM}: error: the output cannot be written: {error.strerror or error}", err=True)
         return ERROR
-    except (MemoryError, OSError) as error:
+    except (MemoryError, OSError, ImportError) as error:
         if not (said := _refused(error)):
             raise
         typer.echo(safe(f"{PROGRAM}: error: {said}"), err=True)
@@ -77,15 +79,26 @@ def run(args: Sequence[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _refused(error: MemoryError | OSError) -> str:
+def _refused(error: MemoryError | OSError | ImportError) -> str:
     """What the system does not give, and what to do about it; empty where the program is at fault."""
-    if isinstance(error, MemoryError) or error.errno == ENOMEM:
-        why = " ".join(str(getattr(error, "strerror", None) or error).split())
+    number, unmapped = getattr(error, "errno", None), _unmapped(error)
+    if isinstance(error, MemoryError) or number == ENOMEM or unmapped:
+        why = " ".join(str(unmapped or getattr(error, "strerror", None) or error).split())
         said = f" ({why})" if why else ""
         return f"there is not enough memory{said}; free some, raise the limit on it (ulimit -v), or ask for less"
-    if error.errno in NO_NAMES:
+    if isinstance(error, OSError) and number in NO_FILES:
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror or error}; raise the limit on open files (ulimit -n)"
+    if isinstance(error, OSError) and number in NO_NAMES:
         return f"{error.filename}: {error.strerror or error}; give another path"
     return ""
+
+
+def _unmapped(error: BaseException | None) -> BaseException | None:
+    """What was told of a library that there is no room for, by this error or one behind it."""
+    while error is not None and NOT_MAPPED not in str(error):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 def _nobody_reads(error: BaseException) -> bool:
