@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -15,6 +15,7 @@ from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams, sampling_params
 from truedraw.sampling.randomness import PhiloxRandomness
 from truedraw.sampling.step import Opening, at
+from truedraw.sampling.their_names import OURS
 
 BAD = [
     ("temperature", -0.1), ("temperature", math.nan), ("temperature", math.inf), ("temperature", "hot"),
@@ -234,3 +235,27 @@ def test_a_schedule_that_comes_to_what_is_off_cuts_nothing_there(name: str) -> N
     scheduled = SamplingParams(temperature=6.0, sampler_order="llama.cpp", schedule={name: [[0, 1.0], [100, 0.9]]})
     opening = Opening((0,), len(logits), ())
     assert np.array_equal(SamplingLaw(scheduled, opening)(logits), SamplingLaw(order, opening)(logits))
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("max_completion_tokens", "max_tokens"),
+        ("stop_strings", "stop"),
+        ("temp", "temperature"),
+        ("mirostat_lr", "mirostat_eta"),
+        ("suppress_tokens", "bad_words"),
+        ("num_return_sequences", "n"),
+        ("assistant_model", "speculative"),
+        ("top_logprobs", "logprobs"),
+    ],
+)
+def test_who_knows_a_parameter_by_the_name_of_another_program_is_told_ours(theirs, ours):
+    with pytest.raises(BadParameter, match=rf"^{theirs}: no such sampling parameter \(did you mean {ours}\?\); valid "):
+        sampling_params({theirs: 1})
+
+
+def test_names_of_others_are_none_of_ours():
+    ours = {each.name for each in fields(SamplingParams)}
+    assert not ours & OURS.keys()
+    assert {*OURS.values()} <= ours | {"speculative", "prompt"}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from truedraw.errors import BadParameter, did_you_mean
+from truedraw.errors import BadParameter
 from truedraw.sampling.contradictions import check_together, overruled
 from truedraw.sampling.fixed_dict import FixedDict
 from truedraw.sampling.grammar import PARAMETERS as GRAMMARS
@@ -25,6 +25,7 @@ from truedraw.sampling.ranges import (
     words,
 )
 from truedraw.sampling.schedules import schedules
+from truedraw.sampling.their_names import meant_by
 from truedraw.sampling.values import plain, shown
 
 ALIASES = {"no_repeat_ngram_size": "no_repeat_ngram"}
@@ -166,7 +167,7 @@ def sampling_params(given: Mapping[str, Any], defaults: Mapping[str, Any] | None
     for name in request:
         if name not in valid:
             raise BadParameter(
-                name, f"no such sampling parameter{did_you_mean(name, valid)}; valid ones are {', '.join(valid)}"
+                name, f"no such sampling parameter{meant_by(name, valid)}; valid ones are {', '.join(valid)}"
             )
     gone = overruled(request)
     below = {name: value for name, value in by_our_names(defaults or {}).items() if name in valid and name not in gone}

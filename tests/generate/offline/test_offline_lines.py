@@ -57,7 +57,16 @@ def test_conversations():
         (b'{"a": {"b": 1, "b": 2}, "a": [0, {"c": 1, "c": 2}]}', BadParameter, "^a: the key stands there twice"),
         (b'{"a": [0, {"c": {}, "c": 2}]}', BadParameter, r"^a\.1\.c: the key stands there twice"),
         (b'{"prompt": "a", "logit_bias": {"1": 2, "1": 3}}', BadParameter, "twice"),
-        ({"prompt": "a", "temprature": 1}, BadParameter, "temprature: no such key; valid ones are prompt, messages"),
+        (
+            {"prompt": "a", "temprature": 1},
+            BadParameter,
+            "key \\(did you mean temperature\\?\\); valid ones are prompt, ",
+        ),
+        (
+            {"prompt": "a", "n_predict": 1},
+            BadParameter,
+            "n_predict: no such key \\(did you mean max_tokens\\?\\); valid ",
+        ),
         ({}, BadPrompt, "either prompt"),
         ({"prompt": "a", "messages": []}, BadPrompt, "either prompt"),
         ({"prompt": {"text": "a"}}, BadPrompt, "prompt is {'text'"),

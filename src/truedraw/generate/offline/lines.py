@@ -17,6 +17,7 @@ from truedraw.generate.derived_seeds import derived_seed
 from truedraw.generate.request import Request
 from truedraw.input_files import BYTE_ORDER_MARK, readable
 from truedraw.sampling.params import ALIASES, SamplingParams, by_our_names
+from truedraw.sampling.their_names import meant_by
 from truedraw.sampling.values import not_json, once_each
 from truedraw.text.characters import check_characters, decoded
 
@@ -82,7 +83,8 @@ def request_of(line: Line, defaults: Defaults) -> Request:
     valid = {*OWN, *ALIASES, *(field.name for field in fields(SamplingParams))}
     for name in entry:
         if name not in valid:
-            raise BadParameter(name, f"no such key; valid ones are {', '.join([*OWN, *sorted(valid - {*OWN})])}")
+            names = [*OWN, *sorted(valid - {*OWN})]
+            raise BadParameter(name, f"no such key{meant_by(name, names)}; valid ones are {', '.join(names)}")
     own = by_our_names({name: value for name, value in entry.items() if name not in OWN})
     params = {**defaults.params, **own}
     params.setdefault("seed", derived_seed(defaults.seed, line.number))
