@@ -389,3 +389,8 @@ def test_a_long_source_is_not_repeated_whole() -> None:
 def test_nor_is_one_within_lark() -> None:
     with pytest.raises(BadParameter, match=r"^grammar: properties.a: the key stands there twice"):
         SamplingParams(grammar='start: %json {"properties": {"a": {"type": "integer"}, "a": {"type": "null"}}} "x"')
+
+
+def test_a_class_in_the_place_of_its_schema():
+    with pytest.raises(BadParameter, match=r"^json_schema: got .*, of a class of pydantic its model_json_schema\(\)$"):
+        SamplingParams(json_schema=dict)

@@ -252,3 +252,8 @@ def test_a_message_that_holds_itself_is_refused():
     message["more"] = [message]
     with pytest.raises(BadInput, match="message 0 is nested more than 64 deep, or holds itself"):
         render("x", [message])
+
+
+def test_a_text_in_the_place_of_a_conversation():
+    with pytest.raises(BadInput, match=r"^the conversation is 'hi'; give a list"):
+        render("x", "hi")

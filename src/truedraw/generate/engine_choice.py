@@ -10,7 +10,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from truedraw.errors import BadParameter, UnknownName
+from truedraw.errors import BadParameter, UnknownName, did_you_mean
 from truedraw.generate.foreign import asked
 from truedraw.models.cache import cache_root
 from truedraw.registry import BUILT_IN, find, names
@@ -99,5 +99,7 @@ def told(name: str, kind: Any, given: Mapping[str, Any], cache: Path | None) -> 
         return {**wanted, "cache": cache_root(cache)}
     for option, value in wanted.items():
         if option not in known:
-            raise BadParameter(option, f"got {shown(value)}, but the engine {name} has no such setting; leave it out")
+            meant = did_you_mean(option, known.keys() - {"checkpoint"})
+            said = f"got {shown(value)}, but the engine {name} has no such setting{meant}; leave it out"
+            raise BadParameter(option, said)
     return {**wanted, "cache": cache_root(cache)} if "cache" in known else wanted

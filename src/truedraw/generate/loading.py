@@ -55,14 +55,14 @@ def load(  # noqa: PLR0913 - what can be said of a model, all but the first by n
     weights are "auto" or "int8", and "runtime" elsewhere), "native" (kernels of this package), "runtime" (those of
     OpenVINO, with other bits), "rowwise" (these for many texts at once) or "reference" (float32 throughout: that of
     pytorch). weights: "auto", "stored", "int8" or "int4". `cache` is the folder for fetched and converted models;
-    further options are the engine's own. Models that draft run on the same engine and device. `draft` is a head for
-    this model, a file of `truedraw train draft`, a folder with an EAGLE or Medusa draft, or "mtp", the layers for
-    multi-token prediction that its checkpoint carries; None: what comes with truedraw for it or with the checkpoint, if
-    anything does, and "none" none. "tabular" is a toy that needs no file. `amateur` names a second model over the same
+    further options are the engine's own (of openvino cache_bytes, prefix_cache_bytes and fixed_after, whole numbers:
+    see `truedraw generate --help`). Models that draft run on its engine and device. `draft` is a head for this model, a
+    file of `truedraw train draft`, a folder with an EAGLE or Medusa draft, or "mtp", the layers for multi-token
+    prediction that its checkpoint carries; None: what comes with truedraw for it or with the checkpoint, if anything
+    does, and "none" none. "tabular" is a toy that needs no file. `amateur` names a second model over the same
     vocabulary: the law is then the contrast of the two, of the given alpha (0.1) and beta (0.5), see contrast.py.
     Raises UnknownModel, UnsupportedModel, BadModelFile, PullError, BadFile, BadParameter, or UnknownName for an engine
-    that is not registered; warns NotInvariant where the engine found on this machine that a row's bits do depend on
-    the batch.
+    that is not registered; warns NotInvariant where the engine finds here that a row's bits do depend on the batch.
     """
     check_draft(draft)
     paths = {"name": name, "cache": cache, "amateur": amateur}

@@ -30,7 +30,9 @@ def prompt_ids(prompt: Prompt, tokenizer: Tokenizer, engine: Engine) -> tuple[in
                     f"the tokenizer makes {token} of the prompt, and the model has tokens 0 to {vocab - 1} "
                     "alone; they do not belong together, fetch the model again"
                 )
-            raise BadPrompt(f"the prompt holds {shown(token)}; give text, or token ids from 0 to {vocab - 1}")
+            raise BadPrompt(
+                f"the prompt holds {shown(token)}; give text, or token ids from 0 to {vocab - 1}{_way(token)}"
+            )
     if len(ids) >= context:
         raise BadPrompt(
             f"the prompt has {len(ids)} tokens and the model's context {context}; "
@@ -48,3 +50,10 @@ def _encoded(prompt: Prompt, tokenizer: Tokenizer, context_length: int) -> list[
     if not has_order or getattr(prompt, "ndim", 1) == 0:
         raise BadPrompt(f"the prompt is {shown(prompt)}; give a text, or a list of token ids")
     return list(prompt)
+
+
+def _way(held: Any) -> str:
+    """What does take such a thing."""
+    if isinstance(held, Mapping):
+        return "; messages of a conversation become ids by chat_prompt"
+    return "; several prompts are for batch() or generate_many()" if isinstance(held, str | Sequence) else ""

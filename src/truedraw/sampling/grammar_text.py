@@ -95,7 +95,9 @@ def schema_text(schema: Any) -> str:
     """JSON text of a schema given as a mapping, a boolean (both are schemas) or JSON; raises BadParameter."""
     text = _json(schema)
     if text is None:
-        raise BadParameter("json_schema", f'got {shown(schema)}; give an object, for instance {{"type": "object"}}')
+        of_class = ", of a class of pydantic its model_json_schema()" if isinstance(schema, type) else ""
+        said = f'got {shown(schema)}; give an object, for instance {{"type": "object"}}{of_class}'
+        raise BadParameter("json_schema", said)
     parsed = json.loads(text)
     check_utf8("json_schema", json.dumps(parsed, ensure_ascii=False))
     _check_integers("json_schema", parsed)

@@ -55,7 +55,7 @@ class ChatTemplate:
 
         It is shown copies, of nothing but JSON's kinds: what a template calls can touch nothing of the caller's.
         """
-        if not isinstance(messages, Sequence):
+        if not isinstance(messages, Sequence) or isinstance(messages, str):
             raise BadInput(f"the conversation is {messages!r:.60}; give a list of messages with role and content")
         for i, message in enumerate(messages):
             _check(i, message)

@@ -79,7 +79,8 @@ def test_importing_it_needs_neither_torch_nor_transformers() -> None:
         ({"engine": "torch"}, UnknownName, "choose one of: openvino, pytorch"),
         ({"engine": "tabular"}, BadParameter, "'tabular' runs no model from a file"),
         ({"device": "cuda"}, BadParameter, "device: .* the engine openvino has no such setting"),
-        ({"speed": 2}, BadParameter, "speed: got 2, but the engine openvino has no such setting"),
+        ({"speed": 2}, BadParameter, "speed: got 2, but the engine openvino has no such setting; leave it out"),
+        ({"n_threads": 2}, BadParameter, r"no such setting \(did you mean threads\?\); leave it out"),
     ],
 )
 def test_engines_and_settings_that_do_not_exist(options, error, named) -> None:
