@@ -148,3 +148,13 @@ def test_a_grammar_may_name_a_token_of_the_models(model, drafted: bool) -> None:
     assert choice.tokens[-3:] == (1, *model.tokenizer.encode("!", add_special=False), 2)
     with pytest.raises(BadParameter, match="99999"):
         model.generate("Answer:", grammar="start: <[99999]>", max_tokens=9)
+
+
+def test_a_grammar_of_one_text_tells_how_likely_it_is(model):
+    prompt, text = "Paris is the capital", ' of France, "naïve" \\ 日本 \U0001f534\n'
+    choice = model.generate(prompt, grammar="start: " + json.dumps(text), max_tokens=100).choices[0]
+    before, ids = model.tokenizer.encode(prompt), model.tokenizer.encode(text, add_special=False)
+    assert (choice.text, list(choice.tokens[:-1])) == (text, ids)
+    for i, token in enumerate(ids):
+        alone = model.generate([*before, *ids[:i]], allowed_token_ids=[token], max_tokens=1)
+        assert alone.choices[0].logprobs[0] == choice.logprobs[i]
