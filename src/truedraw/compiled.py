@@ -36,12 +36,13 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 
 def is_kept(function: Any) -> bool | None:
-    """Whether a compiled function has machine code for this processor on disk; None where nothing can be kept."""
+    """Whether a compiled function has machine code on disk, for this processor and for its code as it stands here
+    (-OO makes another one of it); None where nothing can be kept."""
     files = getattr(function._cache, "_cache_file", None)
     if files is None:
         return None
-    own = function.targetctx.codegen().magic_tuple()
-    return any(own in key for key in files._load_index())
+    _, *own = function._cache._index_key(None, function.targetctx.codegen())
+    return any([*key[1:]] == own for key in files._load_index())
 
 
 def sources(folder: Path) -> str:

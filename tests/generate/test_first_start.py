@@ -149,8 +149,28 @@ def test_what_is_kept(tmp_path, monkeypatch) -> None:
     assert doubled(2) == 4
     assert is_kept(doubled) is True
     files, other = doubled._cache._cache_file, ("triple", "haswell", "+avx2")
-    monkeypatch.setattr(files, "_load_index", lambda: {("signature", other, ("hash", "hash")): "file"})
-    assert is_kept(doubled) is False
+    (key,) = files._load_index()
+    for changed in ((1, other), (2, ("hash", "hash"))):
+        monkeypatch.setattr(files, "_load_index", lambda changed=changed: {swapped(key, *changed): "file"})
+        assert is_kept(doubled) is False
+
+
+def swapped(key: tuple, place: int, value) -> tuple:
+    return (*key[:place], value, *key[place + 1 :])
+
+
+@pytest.mark.parametrize(("optimize", "ignored"), [(0, 0), (1, 1), (2, 0)])
+def test_it_compiles_what_this_process_would(monkeypatch, loaded, tmp_path, optimize: int, ignored: int) -> None:
+    """-OO leaves out docstrings, and what is left is other code to numba."""
+    file, flags = tmp_path / "told", SimpleNamespace(optimize=optimize, ignore_environment=ignored)
+    here = SimpleNamespace(executable=sys.executable, path=sys.path, flags=flags)
+    monkeypatch.setattr(first_start, "sys", here)
+    monkeypatch.setenv("PYTHONOPTIMIZE", "2" if ignored else "")
+    told = "sys.flags.optimize, sys.flags.ignore_environment"
+    started(monkeypatch, f"import sys; open({str(file)!r}, 'w').write(str([{told}]))")
+    with first_start.kernels():
+        pass
+    assert file.read_text() == str([optimize, ignored])
 
 
 def test_a_helper_needs_no_help(monkeypatch, loaded, tmp_path) -> None:

@@ -67,13 +67,18 @@ def _helper() -> subprocess.Popen[bytes] | None:
     if processors() < 2 or not _is_python() or is_kept(traverse) is not False:
         return None
     quiet = subprocess.DEVNULL
-    command = [sys.executable, "-P", "-c", COMMAND, json.dumps(own_paths())]
+    command = [*own_python(), "-c", COMMAND, json.dumps(own_paths())]
     try:
         return subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, env={**os.environ, HELPS: "1"}
         )
     except OSError:
         return None
+
+
+def own_python() -> list[str]:
+    """A command that runs Python as it runs here, where that matters to what functions are compiled to."""
+    return [sys.executable, "-P", *["-E"] * sys.flags.ignore_environment, *["-O"] * sys.flags.optimize]
 
 
 def own_paths() -> list[str]:
