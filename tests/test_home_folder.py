@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 import truedraw
+from truedraw.cli.written_over import identity
 from truedraw.errors import BadFile
 from truedraw.home_folder import expanded
 from truedraw.models.cache import cache_root
+from truedraw.whole_files import check_folder
 
 NOBODY = "~nobody-of-this-name/x"
 
@@ -50,3 +52,35 @@ def test_an_unknown_cache_folder_is_told_of(monkeypatch, unknown):
     monkeypatch.setattr("platformdirs.user_cache_path", user_cache_path)
     with pytest.raises(BadFile, match=r"cache folder is not known|home folder that is not known"):
         cache_root(None)
+
+
+@pytest.fixture
+def nowhere(tmp_path, monkeypatch):
+    """The working folder was removed, which not every system lets anybody do."""
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    try:
+        (tmp_path / "gone").rmdir()
+        Path.cwd()
+    except FileNotFoundError:
+        return
+    except OSError:
+        pass
+    pytest.skip("a folder stays while somebody works in it")
+
+
+@pytest.mark.parametrize("given", [{"cache": "c"}, {"name": "."}], ids=lambda given: next(iter(given)))
+def test_a_path_that_begins_in_a_folder_that_is_gone_is_refused(nowhere, given):
+    with pytest.raises(BadFile, match="cannot be found: the working folder was removed; go to one that exists"):
+        truedraw.load(**{"name": "tabular", **given})
+
+
+def test_nothing_can_be_written_to_a_folder_that_is_gone(nowhere):
+    with pytest.raises(BadFile, match="--html cannot be written: No such file or directory; give a file in a folder"):
+        check_folder(Path("x"), "--html")
+
+
+def test_a_file_in_a_folder_that_is_gone_is_no_other_file(nowhere, tmp_path):
+    with pytest.raises(BadFile, match="'x' cannot be found: the working folder was removed"):
+        identity(Path("x"))
+    assert identity(tmp_path / "x") == tmp_path.resolve() / "x"

@@ -1,4 +1,4 @@
-"""Paths that people give, who may write ~ for their home folder."""
+"""Paths that people give, who may write ~ for their home folder, or begin in the folder that they work in."""
 
 from __future__ import annotations
 
@@ -13,3 +13,13 @@ def expanded(path: str | Path) -> Path:
         return Path(path).expanduser()
     except RuntimeError as error:
         raise BadFile(f"{str(path)!r} begins with a home folder that is not known; write the path out") from error
+
+
+def from_root(path: Path) -> Path:
+    """Written out from the root of the files; raises BadFile where it begins in the working folder and that is gone."""
+    try:
+        return path.absolute()
+    except FileNotFoundError as error:
+        raise BadFile(
+            f"{str(path)!r} cannot be found: the working folder was removed; go to one that exists"
+        ) from error

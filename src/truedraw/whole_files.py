@@ -30,7 +30,8 @@ def check_folder(path: Path, named: str) -> None:
     """Before the work whose result it is to hold; raises BadFile where no file could be written there."""
     with _told(named):
         check_kind(path, named)
-    if not is_writable(behind_links(path).parent):
+        folder = behind_links(path).parent
+    if not is_writable(folder):
         raise BadFile(f"{named} cannot be written: give a file in a folder that exists and may be written to")
 
 

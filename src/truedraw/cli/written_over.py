@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from truedraw.errors import BadParameter
+from truedraw.home_folder import from_root
 
 PARTS = "*.safetensors", "*.safetensors.index.json", "*.gguf", "*.bin", "*.pt", "*.xml", "*.jinja", "*.model"
 NAMES = "config.json", "*_config.json", "tokenizer*.json", "special_tokens_map.json", "vocab.*", "merges.txt"
@@ -59,7 +60,7 @@ def identity(path: Path) -> object:
     try:
         found = path.stat()
     except OSError:
-        return path.resolve()
+        return from_root(path).resolve()
     return found.st_dev, found.st_ino
 
 

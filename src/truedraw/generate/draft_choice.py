@@ -17,7 +17,7 @@ from truedraw.draft.head.opening import check_readable
 from truedraw.draft.several import ALWAYS_GOOD, WITH_ATTENTION, WITH_EAGLE, WITH_HEAD
 from truedraw.draft.site import Models
 from truedraw.errors import BadParameter
-from truedraw.home_folder import expanded
+from truedraw.home_folder import expanded, from_root
 from truedraw.sampling.values import shown
 
 WITH_MTP = (*ALWAYS_GOOD, "mtp")
@@ -59,7 +59,7 @@ def head_file(path: str | Path | None, loaded: Path | None, models: Models) -> P
             "method",
             f"{models.name} was not loaded for a draft head; `truedraw train draft` makes one, to be named in draft",
         )
-    file = expanded(chosen).absolute()
+    file = from_root(expanded(chosen))
     if is_mtp(file):
         raise _holds_mtp(file)
     if holds_eagle(file):
@@ -85,7 +85,7 @@ def eagle_folder(path: str | Path | None, loaded: Path | None, models: Models) -
         raise BadParameter(
             "method", f"{models.name} was not loaded for an EAGLE draft; name its folder in draft (--draft)"
         )
-    folder = expanded(chosen).absolute()
+    folder = from_root(expanded(chosen))
     if is_mtp(folder):
         raise _holds_mtp(folder)
     if folder.is_file():

@@ -11,7 +11,7 @@ from truedraw.draft.eagle.settings import is_mtp
 from truedraw.draft.head.file import shipped
 from truedraw.draft.head.opening import layers_of
 from truedraw.errors import BadModelFile, BadParameter
-from truedraw.home_folder import expanded
+from truedraw.home_folder import expanded, from_root
 from truedraw.models.mtp import CLASSES, PREFIX
 from truedraw.sampling.values import shown
 from truedraw.text import Tokenizer
@@ -47,7 +47,7 @@ def head_for(draft: str | Path | None, checkpoint: Checkpoint, tokenizer: Tokeni
         )
     if not able:
         raise BadParameter("draft", f"{checkpoint.name} gives no hidden states, which a draft head reads; leave it out")
-    return checkpoint.path if draft == OWN_LAYERS else expanded(draft).absolute()
+    return checkpoint.path if draft == OWN_LAYERS else from_root(expanded(draft))
 
 
 def check_draft(draft: object) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from truedraw.home_folder import expanded
+from truedraw.home_folder import expanded, from_root
 
 if TYPE_CHECKING:
     from truedraw.generate.model import Model
@@ -25,7 +25,7 @@ class Lent:
     def add(self, name: str, model: Model) -> None:
         """From now on it drafts under this name, which means the same file when the process changes its folder."""
         self._models[name] = model
-        self._places[name] = str(expanded(name).absolute())
+        self._places[name] = str(from_root(expanded(name)))
 
     def find(self, name: str) -> Model | None:
         """The model of this name, or of another name of its file."""

@@ -20,6 +20,7 @@ from truedraw.generate.engine_choice import find_checkpoint, find_engine, loaded
 from truedraw.generate.first_start import kernels
 from truedraw.generate.means import warm_up
 from truedraw.generate.model import Model
+from truedraw.home_folder import from_root
 from truedraw.models.cache import cache_root
 from truedraw.models.catalogue import DEFAULT_MODEL
 from truedraw.models.toy import TOY_MODEL, TOY_TABLE, toy_text
@@ -75,7 +76,7 @@ def load(  # noqa: PLR0913 - what can be said of a model, all but the first by n
         "numerics": SPELLED_OUT.get(engine) if numerics is None else numerics,
         "weights": weights,
         "threads": plain_number(threads),
-        "cache": None if cache is None else cache_root(Path(cache)).absolute(),
+        "cache": None if cache is None else from_root(cache_root(Path(cache))),
         "progress": progress,
     }
     model = open_model(name, draft=head, **options, **own)

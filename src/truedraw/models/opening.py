@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeGuard
 
 from truedraw.errors import BadFile, BadModelFile, UnknownModel, UnsupportedModel
-from truedraw.home_folder import expanded
+from truedraw.home_folder import expanded, from_root
 from truedraw.models.catalogue import CATALOGUE
 from truedraw.models.checkpoint import Checkpoint, LacksWeights, Progress
 from truedraw.models.folder_text import load_tokenizer
@@ -44,7 +44,7 @@ def open_checkpoint(
     which files of such a folder those were. Raises UnknownModel, UnsupportedModel, BadModelFile, BadFile or PullError.
     """
     path = locate(name, cache=cache, progress=progress, open_folder=open_folder, verify=verify, notice=notice)
-    found = open_path(path.absolute(), open_folder, str(name))
+    found = open_path(from_root(path), open_folder, str(name))
     return replace(found, sha256=CATALOGUE[name].file_sha256) if is_entry(name) else found
 
 
