@@ -83,11 +83,19 @@ def _prepared(command: Any) -> Any:
     for option in command.params:
         if option.name in LISTS_OF_TEXTS:
             option.value_from_envvar = partial(_lines, option)
-        if option.type_descriptor.annotation in (Path, list[Path]):
+        if _is_path(option):
             option.process_value = partial(_path, option.process_value, option)
     for below in getattr(command, "commands", {}).values():
         _prepared(below)
     return command
+
+
+def _is_path(option: Any) -> bool:
+    """Whether its values are paths, as typer has it from 0.29 on, and before."""
+    described = getattr(option, "type_descriptor", None)
+    if described is not None:
+        return described.annotation in (Path, list[Path])
+    return getattr(option.type, "name", "") in {"path", "file", "directory"}
 
 
 def _path(process: Callable[[Any, Any], Any], option: Any, context: Any, value: Any) -> Any:
