@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp
+from math import exp, inf, nan
 from types import SimpleNamespace
 
 import numpy as np
@@ -323,6 +323,19 @@ def test_a_table_from_a_busy_machine_is_given_up() -> None:
     assert costs.drifted()
 
 
+def test_behind_a_table_that_was_given_up_the_last_pass_takes_as_long() -> None:
+    """What was learnt of row counts was by that table."""
+    costs = PassCosts.of(Knowing(PassTable({1: 0.03, 8: 0.03, 16: 0.03}, {})))
+    for number in range(4 * ENOUGH):
+        rows, before = (1, 8)[number % 2], costs.seconds((1, 8)[number % 2])
+        costs.add(rows, 0.01 if rows == 1 else 0.014)
+        if costs.drifted():
+            break
+    assert costs.num_passes > ENOUGH  # the first ones may be an accident
+    assert costs.seconds(rows) == pytest.approx(before, rel=0.1)
+    assert costs.seconds(16) == pytest.approx(costs.seconds(1) * USUAL[16])
+
+
 def test_a_machine_that_is_slower_altogether_has_not_drifted() -> None:
     costs = PassCosts.of(Knowing(TABLE))
     for _ in range(ENOUGH):
@@ -342,6 +355,16 @@ def test_counts_that_an_engine_pads_over_are_told_apart_no_longer_once_it_does()
     assert costs.alike(5, 6)
     assert not costs.alike(4, 6)
     assert costs.passes(3) == costs.passes(4) > 0
+
+
+def test_what_was_learnt_of_counts_that_are_told_apart_no_longer_is_no_drift() -> None:
+    costs = PassCosts()
+    for _ in range(2 * ENOUGH):
+        for rows in (1, 3, 4):
+            costs.add(rows, 2.0 if rows == 3 else 1.0)
+    assert costs.drifted()
+    costs.add(3, 1.0, padding=1)
+    assert not costs.drifted()
 
 
 @pytest.mark.parametrize("table", [
@@ -402,3 +425,37 @@ def test_passes_that_are_mostly_padding_tell_of_the_machine() -> None:
     for seconds in [1.0] * 40 + [3.0] * 300:
         costs.add(5, seconds, 5, padding=3)
     assert costs.seconds(8, 5) > 2.5
+
+
+@pytest.mark.parametrize("odd", [nan, inf])
+def test_passes_told_together_that_took_what_cannot_be_tell_nothing(odd) -> None:
+    costs = passed(20)
+    costs.add_more(1, odd, 1, 7)
+    assert costs.num_passes == 27
+    assert costs.seconds(1) == pytest.approx(0.1)
+
+
+def test_a_pass_may_take_no_time_by_a_coarse_clock() -> None:
+    costs = PassCosts()
+    for _ in range(20):
+        costs.add(1, 0.0)
+    costs.add_more(1, 0.0, 1, 7)
+    assert 0.0 < costs.seconds(1) < 1e-6
+
+
+def test_passes_told_together_behind_a_prompt_are_counted_and_learnt_from_where_they_settle() -> None:
+    costs = passed(20)
+    costs.prompts(10 * MUCH)
+    costs.add_more(1, 0.15, 1, SETTLES - 4)
+    assert (costs.passes(1), costs.is_settled) == (20 - KNOWN, False)
+    costs.add_more(1, 0.1, 1, 7)
+    assert (costs.passes(1), costs.is_settled) == (20 - KNOWN + 3, True)
+    assert costs.seconds(1) == pytest.approx(0.1)
+
+
+def passed(count: int) -> PassCosts:
+    """After so many passes of one row."""
+    costs = PassCosts()
+    for _ in range(count):
+        costs.add(1, 0.1)
+    return costs

@@ -236,9 +236,11 @@ def test_nothing_new_is_not_written() -> None:
 
 @pytest.mark.parametrize("wrong", [{"call": nan}, {"call": inf}, {"call": 0.0}, {"token": -1.0}, {"level": nan},
                                    {"token": 1.01 * DEAREST}, {"level": 1.01 * DEAREST},
+                                   {"further": -0.1}, {"further": nan}, {"further": 1.01 * DEAREST},
                                    {"source": "x" * (LONGEST_NAME + 1)}])  # fmt: skip
 def test_what_makes_no_sense_is_ignored(wrong) -> None:
-    assert recalled(Keeping(replace(COST, **wrong), COST)) == {IT: COST}
+    odd = replace(COST, **wrong)
+    assert recalled(Keeping(odd, COST)) == recalled(Keeping(COST, odd)) == {IT: COST}
 
 
 def test_what_makes_no_sense_is_not_kept_and_takes_the_old_number_along() -> None:

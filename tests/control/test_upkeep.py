@@ -58,6 +58,16 @@ def test_while_one_kind_is_unknown_the_other_stands_in(drafts: int) -> None:
     assert upkeep.seconds(2, 2 - drafts) == pytest.approx(6.0)
 
 
+def test_while_only_rounds_that_were_heard_are_known_those_stand_for_plain_ones() -> None:
+    upkeep = Upkeep()
+    for _ in range(FIRST):
+        upkeep.add(2, 0, 6.0, heard=True)
+    assert upkeep.seconds(2, 0) == pytest.approx(6.0)
+    for _ in range(FIRST):
+        upkeep.add(2, 0, 4.0)
+    assert upkeep.seconds(2, 0) == pytest.approx(4.0)
+
+
 def test_what_hardly_any_round_tells_is_not_known() -> None:
     upkeep = Upkeep()
     for _ in range(FIRST - 1):
