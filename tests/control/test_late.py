@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from truedraw.control.average import FIRST
@@ -398,3 +400,58 @@ def test_texts_that_promise_the_same_share_the_weighing():
     late.weigh(askers, never, {each.sample for each in askers})
     first, second, third = (late._promises[place, "it"] for place in range(3))
     assert first is second is not third
+
+
+def test_a_look_is_at_the_text_whose_draft_is_most_likely_kept():
+    known = Experience()
+    for _ in range(3):
+        known.of("it").pace.add(0.1, 1)
+    late, known.rounds = late_of(known), 10**9
+    askers = [Asker(number, 3, ("it",), {"it": [(chance, 1)]}) for number, chance in enumerate((0.2, 0.9, 0.4))]
+    late.weigh(askers, never, {0, 1, 2})
+    assert late.look(askers, [{}] * 3, 5, 3) == (1, "it")
+
+
+def calls_of(rounds, passes=1, askers=2):
+    """What is learnt of calls, when rounds of two texts come whose trees are a chain of three tokens."""
+    known, found = Experience(), []
+    known.of("it").pace.add = lambda *given: found.append(given)
+    late, worths = late_of(known), {"it": [(0.9, 1), (0.8, 2), (0.7, 3)]}
+    asked = [Asker(number, 3, ("it",), worths) for number in range(askers)]
+    late.weigh(asked, never, {*range(askers)})
+    chosen(late, asked, [Choice("it", tokens=3 - 2 * number) for number in range(askers)])
+    late.saw(rounds, passes)
+    return found
+
+
+def test_a_call_for_several_is_learnt_by_its_deepest_tree_and_as_one_for_so_many():
+    assert calls_of([drafted(0, 3, 1, late=0.3), drafted(1, 1, 1, late=0.5)]) == [(0.4, 2.0, 3, 1, 2)]
+
+
+def test_calls_for_a_text_that_is_alone_are_learnt_one_by_one_at_first():
+    rounds = [drafted(0, 3, 1, late=seconds) for seconds in (0.9, 0.3, 0.4)]
+    assert calls_of(rounds, passes=3, askers=1) == [(seconds, 3.0, 3, 1, 1) for seconds in (0.9, 0.3, 0.4)]
+
+
+def test_a_round_without_a_pass_tells_nothing_of_calls():
+    assert calls_of([replace(drafted(0, 3, 1), pass_rows=0)], askers=1) == []
+
+
+@pytest.mark.parametrize("rest", [RESTED, 10 * RESTED])
+def test_what_rounds_with_drafts_took_before_a_rest_counts_for_less(rest):
+    known, late, asker = dear()
+    for _ in range(40):
+        known.upkeep.add(1, 3, 2.0)
+    chosen(late, [asker], [Choice("it", tokens=3)])
+    known.rounds += rest
+    chosen(late, [asker], [Choice("it", tokens=3)])
+    for _ in range(3):
+        known.upkeep.add(1, 3, 1.0)
+    assert (known.upkeep.seconds(1, 3) < 1.85) == (rest > RESTED)
+
+
+def test_what_is_read_late_makes_no_later_draft_an_old_one():
+    known, late, asker = dear()
+    late.chosen([asker], [Choice("it", tokens=1)], 3, 50)
+    late.chosen([asker], [Choice("it", tokens=1)], 4, 30)
+    assert known.drafted_at == known.of("it").drafted_at == 50

@@ -254,3 +254,15 @@ def test_who_could_not_draft_has_a_turn() -> None:
         seen |= set(watch.among(MANY, 0.5, None))
         watch.pass_on()
     assert seen == set(MANY)
+
+
+def test_where_none_of_a_few_can_draft_any_more_they_have_a_share_still():
+    watch, few = Watch(), [Asker(number, 0, ("it",), {}) for number in range(WATCHED)]
+    assert watch.share(few, {*range(3 * WATCHED)}) == pytest.approx(1 / (2 * WATCHED))
+
+
+def test_texts_that_could_not_draft_are_forgotten_once_they_are_gone():
+    watch = Watch()
+    for sample in range(20):
+        watch.share([Asker(sample, 0, (), {})], {sample})
+    assert watch._unable == {19}
