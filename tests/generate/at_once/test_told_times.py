@@ -78,6 +78,30 @@ def test_every_second_of_several_texts_is_somebodys_once(monkeypatch: pytest.Mon
         assert {each.pass_rows for each in own} == {5}
 
 
+@pytest.mark.parametrize("at", [-1, 0, 1, 2])
+def test_an_interruption_leaves_each_round_to_the_schedule_once(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
+    """Those that were timed as they are; it comes before any was, or when the controller hears of one."""
+    way: Any = Heard([side(place, place != 1, rounds) for place, rounds in enumerate(ROUNDS)])
+    for each in way.sides:
+        each.found = [(drafted, judged._replace(tokens=(k,))) for k, (drafted, judged) in enumerate(each.found)]
+
+    def interrupted(*_: object) -> None:
+        way.told.append([])
+        if at < 0 or len(way.told) == at + 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(way, "end" if at < 0 else "observe", interrupted)
+    monkeypatch.setattr(telling, "working_seconds", way.clock)
+    kept, ran = list[Round](), Ran(TIMES, np.zeros((3, 0)), np.zeros((5, 2)), None, [0, 2, 3, 5])
+    schedule: Any = SimpleNamespace(rescue=kept.extend)
+    with pytest.raises(KeyboardInterrupt):
+        Telling(way, schedule).over(way, way, ran, BEGAN)
+    for place, rounds in enumerate(ROUNDS):
+        assert [each.tokens for each in kept if each.sample == 5 + place] == [(k,) for k in range(rounds)]
+    timed = sum(min(rounds, at + 1) for rounds in ROUNDS)
+    assert [each.engine_seconds > 0.0 for each in kept] == [True] * timed + [False] * (len(kept) - timed)
+
+
 def test_each_pays_for_its_own_drafts_and_as_much_of_all_else(monkeypatch: pytest.MonkeyPatch) -> None:
     _, rounds = told(monkeypatch, [])
     assert [[each.draft_seconds for each in own] for own in rounds] == [[3.0, 0.0, 1.0], [1.5, 0.0, 0.5], [2.0, 0.0]]
