@@ -552,16 +552,17 @@ def test_a_sample_of_each_request_is_found_by_its_own_number(model: Model) -> No
     assert [run.choice(1) for run in runs] == [run.result().choices[1] for run in runs]
 
 
-def test_tokens_are_counted_while_they_are_written(model: Model) -> None:
+@pytest.mark.parametrize("speculative", [False, "suffix"])
+def test_tokens_are_counted_while_they_are_written(model: Model, speculative) -> None:
     with model.batch() as batch:
-        batch.add("the cat", seed=1, n=2, **LONG)
+        batch.add("the cat sat the cat", seed=1, n=2, **LONG | {"speculative": speculative})
         seen = [batch.num_tokens]
         while batch.step():
             seen.append(batch.num_tokens)
     assert seen == sorted(seen)
     assert seen[0] == 0
     assert seen[-1] == 60
-    assert len(set(seen)) > 20
+    assert len(set(seen)) > 10
 
 
 class Interrupted(deque):

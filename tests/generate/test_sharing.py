@@ -298,6 +298,29 @@ def test_a_pass_that_has_brought_rounds_is_paid_by_those_alone():
     assert job.fill_seconds == 0.0
 
 
+@pytest.mark.parametrize("line", range(2))
+def test_an_interruption_while_rounds_are_entered_loses_none_and_repeats_none(line):
+    """Several of a text may have come at once; it comes before one is entered, or right behind that."""
+
+    class Interrupted(list):
+        def append(self, done):
+            stops = len(self) == 1 and not interruptions
+            if not (stops and line == 0):
+                super().append(done)
+            if stops:
+                interruptions.append(done)
+                raise KeyboardInterrupt
+
+    every, interruptions = Jobs(None, LIMITS, None), []
+    jobs = [SimpleNamespace(rounds=Interrupted() if not number else []) for number in range(2)]
+    every._crowd.jobs = dict(enumerate(jobs))
+    done = [SimpleNamespace(sample=number % 2, tokens=(1, 2)) for number in range(6)]
+    with pytest.raises(KeyboardInterrupt):
+        every.rescue(done)
+    every.enter_held()
+    assert [job.rounds for job in jobs] == [done[::2], done[1::2]]
+
+
 def test_what_was_drawn_waits_for_its_pass_whatever_rows_are_known():
     trail = SimpleNamespace(cold=False, scores=lambda: "known")
     drawn, other = (SimpleNamespace(number=n, trail=trail, proposal=each) for n, each in enumerate((NOTHING, None)))
