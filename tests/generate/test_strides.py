@@ -21,7 +21,7 @@ from truedraw.engine.paged.sequence import PagedSequence
 from truedraw.engine.paged.stride import PagedStride
 from truedraw.errors import EngineError
 from truedraw.generate import seeds
-from truedraw.generate.at_once import strides
+from truedraw.generate.at_once import machine, strides
 from truedraw.generate.at_once.machine import Machine
 from truedraw.generate.at_once.machines import Machines
 from truedraw.generate.speculation import Speculation
@@ -222,6 +222,34 @@ def test_they_are_the_rounds_that_come_one_by_one(model, taken, by_machine, draf
     assert (max(at_once, default=0) >= 8) == is_taken
 
 
+@pytest.mark.parametrize("ways", ["machine", "both"])
+@pytest.mark.parametrize("drafting", ["nothing", "chains by it"])
+@pytest.mark.parametrize("law", ["plain", "edits"])
+def test_compiled_code_goes_on_behind_its_own_rounds_and_python_s(
+    model, drafts, monkeypatch, drafting, law, ways
+) -> None:
+    """Rounds that were decided together are run a few at a time, or some of them by Python in between."""
+    monkeypatch.setattr(seeds.Seeds, "next", lambda _, seed: seed)
+    settings, run, behind = {"speculative": DRAFTING[drafting], **LAWS[law]}, Machine.run, list[int]()
+
+    def stopped(self, crew, plan, seconds, ran):
+        before = len(ran)
+        if ways == "both" and before % 2:
+            return False
+        some = run(self, crew, plan, seconds, ran)
+        behind.append(before)
+        return some
+
+    monkeypatch.setattr(machine, "MOST", 3)
+    monkeypatch.setattr(Machine, "run", stopped)
+    several = drawn(model, **settings)
+    assert (max(behind, default=0) > 3) == (drafting == "nothing" or model.kind == "attentive")
+    known, drafts[:] = list(drafts), []
+    monkeypatch.setattr(Machines, "of", lambda *_: None)
+    assert drawn(model, **settings) == several
+    assert drafts == known
+
+
 @pytest.mark.parametrize("drafting", ["auto", "trees", "no seed's rule"])
 def test_where_others_decide_what_is_drafted_texts_are_the_same(model, taken, drafting) -> None:
     text = [token for done in drawn(model, speculative=False) for token in done.tokens]
@@ -406,7 +434,7 @@ def test_what_a_head_remembers_is_the_same_however_long_the_text(model, by_machi
     """It looks back at so many rows, and now and then makes room for more."""
 
     def whole() -> list:
-        rounds = drawn(model, speculative=chains(2), max_tokens=10_000)
+        rounds = drawn(model, speculative=chains(2, draft_siblings=1), max_tokens=10_000)
         return [replace(done, pass_rows=0) for done in rounds]  # text that was written before lies in other pages
 
     several = whole()
