@@ -405,7 +405,7 @@ def test_no_more_tokens_than_were_asked_for(model, drafting, most) -> None:
 
 
 @pytest.mark.parametrize("drafting", ["nothing", "a token", "trees"])
-def test_a_text_ends_where_it_is_told_to(model, taken, drafting) -> None:
+def test_a_text_ends_where_it_is_told_to(model, taken, monkeypatch, drafting) -> None:
     """By a token or a string, wherever in a few rounds that comes; nothing is written behind it."""
     whole = model.generate(PROMPT, speculative=False, **SETTINGS).choices[0]
     for end in range(8, 30):
@@ -416,6 +416,10 @@ def test_a_text_ends_where_it_is_told_to(model, taken, drafting) -> None:
         text = whole.text[: 2 + end]
         stopped = model.generate(PROMPT, speculative=DRAFTING[drafting], stop=[text[-2:]], **SETTINGS)
         assert stopped.text == whole.text[: whole.text.index(text[-2:])]
+        with monkeypatch.context() as patched:
+            without(patched)
+            alone = model.generate(PROMPT, speculative=False, stop=[text[-2:]], **SETTINGS).choices[0]
+        assert (stopped.choices[0].tokens, stopped.choices[0].finish_reason) == (alone.tokens, "stop")
     assert taken
 
 
