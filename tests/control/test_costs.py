@@ -453,6 +453,15 @@ def test_passes_told_together_behind_a_prompt_are_counted_and_learnt_from_where_
     assert costs.seconds(1) == pytest.approx(0.1)
 
 
+def test_it_is_known_which_pass_was_the_last_of_its_kind() -> None:
+    costs = passed(20)
+    for _ in range(5):
+        costs.add(8, 0.12)
+    for _ in range(10):
+        costs.add(1, 0.1)
+    assert [(costs.last(rows), costs.passes(rows)) for rows in (1, 8, 16)] == [(35, 30 - KNOWN), (25, 5), (0, 0)]
+
+
 def passed(count: int) -> PassCosts:
     """After so many passes of one row."""
     costs = PassCosts()

@@ -14,7 +14,7 @@ from truedraw.control.opinion import FADING, LEAN_SPREAD, SPREAD, Lean, Opinion
 from truedraw.control.payoff import PayoffController
 from truedraw.control.shadow import Shadow
 from truedraw.control.texts import Texts
-from truedraw.control.width import AGE, Width, neighbours
+from truedraw.control.width import AGE, Beside, Width, neighbours
 from truedraw.protocol import NOTHING, Asker, Proposal, Round
 
 
@@ -229,3 +229,23 @@ def test_widths_that_lose_much_are_not_tried():
     assert width._tried(1) == 2
     assert neighbours({0: 1, 1: 1, 2: 1, 4: 1}, 2) == [1, 4]
     assert neighbours({0: 1, 1: 1}, 0) == []
+
+
+def test_drafts_fill_passes_up_behind_the_rows_of_others():
+    known = Experience()
+    width = Width(known, 15)
+    width.begin(Beside(7, 4))
+    assert [*width.speeds(1, 0.0)] == [0, 12 - 8, 16 - 8]
+    for rows in (0, 4, 8):
+        assert width.seconds(1, rows) == pytest.approx(known.round_seconds(8 + rows, 5, rows))
+    width.begin(Beside())
+    assert width.seconds(1, 4) == pytest.approx(known.round_seconds(5, 1, 4))
+
+
+def test_a_width_that_passes_have_no_more_is_left():
+    """The engine was seen to pad, or others take the rows."""
+    width = Width(Experience(), 15)
+    width.rows, width._worth = 3, {4: 3.0, 8: 3.5}
+    width.begin(Beside(7, 7))
+    width.settle(1, 0.0)
+    assert width.rows == 4
