@@ -102,6 +102,20 @@ def test_an_interruption_leaves_each_round_to_the_schedule_once(monkeypatch: pyt
     assert [each.engine_seconds > 0.0 for each in kept] == [True] * timed + [False] * (len(kept) - timed)
 
 
+def test_no_round_is_entered_behind_the_end_of_a_text() -> None:
+    """Compiled code knows the tokens that end it, and no strings."""
+    text, found = side(0, False, 0), list[int]()
+    text.sample.finish_reason = None
+
+    def enter(own: Side, number: int) -> None:
+        found.append(number)
+        own.sample.finish_reason = "stop" if number == 1 else None
+
+    way: Any = SimpleNamespace(enter=enter)
+    telling.entered(way, text, 4)
+    assert found == [0, 1]
+
+
 def test_each_pays_for_its_own_drafts_and_as_much_of_all_else(monkeypatch: pytest.MonkeyPatch) -> None:
     _, rounds = told(monkeypatch, [])
     assert [[each.draft_seconds for each in own] for own in rounds] == [[3.0, 0.0, 1.0], [1.5, 0.0, 0.5], [2.0, 0.0]]
