@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import select
-import signal
 import subprocess
 import sys
 import time
@@ -13,7 +12,6 @@ import time
 import pytest
 
 pytest.importorskip("readline")
-termios = pytest.importorskip("termios")
 pytestmark = pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs terminals")
 PASTED = b"\x1b[200~one\ntwo\nthree\x1b[201~\n"
 PROMPT = b"> "
@@ -26,9 +24,8 @@ def terminal():
     ours, theirs = os.openpty()
     running = []
 
-    def begun(*flags, kind="xterm", before=()):
-        command = [*before, sys.executable, "-m", "truedraw", "chat", *flags]
-        environment = {**os.environ, "TERM": kind}
+    def begun(*flags, kind="xterm"):
+        command, environment = [sys.executable, "-m", "truedraw", "chat", *flags], {**os.environ, "TERM": kind}
         running.append(subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment))
         os.close(theirs)
         return ours, running[0]
@@ -73,22 +70,4 @@ def test_a_terminal_without_control_codes_is_sent_none(terminal) -> None:
     end, chat = terminal("--no-stats", kind="dumb")
     assert b"\x1b" not in shown(end)
     os.write(end, b"\x04")
-    assert chat.wait(LONGEST) == 0
-
-
-def test_a_conversation_that_is_ended_leaves_the_terminal_as_it_was(terminal) -> None:
-    end, chat = terminal("-m", "tabular")
-    before = termios.tcgetattr(end)
-    assert shown(end).rindex(b"\x1b[?2004h") >= 0
-    chat.terminate()
-    assert chat.wait(LONGEST) == -signal.SIGTERM
-    assert os.read(end, 1 << 16).rindex(b"\x1b[?2004l") >= 0
-    assert termios.tcgetattr(end) == before
-
-
-def test_a_conversation_that_others_cannot_end_goes_on(terminal) -> None:
-    end, chat = terminal("-m", "tabular", kind="dumb", before=("sh", "-c", 'trap "" TERM; exec "$@"', "sh"))
-    shown(end)
-    chat.terminate()
-    os.write(end, b"/exit\n")
     assert chat.wait(LONGEST) == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -47,7 +47,6 @@ def chat(
     from truedraw.cli.options import opened
     from truedraw.cli.speculating import speculation_of
     from truedraw.cli.stdin import given_text, lines
-    from truedraw.cli.terminal import given_back
     from truedraw.cli.turns import talk
     from truedraw.sampling.params import sampling_params
 
@@ -60,8 +59,7 @@ def chat(
         conversation = Conversation(loaded, sampling.given(), speculation, system)
         if at_terminal:
             typer.echo(f"{loaded.name}: {HELP}", err=True)
-        with given_back() if at_terminal else nullcontext():
-            talk(conversation, typed() if at_terminal else lines(), output, at_terminal)
+        talk(conversation, typed() if at_terminal else lines(), output, at_terminal)
 
 
 def typed() -> Iterator[str]:
