@@ -150,7 +150,7 @@ class Weighing(Timed):
 
     def __init__(self, experience):
         super().__init__(experience)
-        self._texts = AllWeighed(experience)
+        self._texts = self._weighing._texts = AllWeighed(experience)
 
 
 def test_weighing_what_was_drawn_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
