@@ -67,8 +67,10 @@ class NgramState:
     def _agreeing(self, start: int) -> int:
         """Tokens before `start` that are the end of the text, MOST_COMPARED at most."""
         most = min(start, MOST_COMPARED)
-        ends = zip(reversed(self._text[start - most : start]), reversed(self._text), strict=False)
-        return next((n for n, (one, other) in enumerate(ends) if one != other), most)
+        for n in range(1, most + 1):
+            if self._text[start - n] != self._text[-n]:
+                return n - 1
+        return most
 
     def ahead(self, tokens: Sequence[int]) -> NgramState:
         """protocol.LooksAhead: the same index, which the tokens have not entered yet, after a longer text."""
