@@ -13,6 +13,7 @@ from truedraw.testing import engine_checks, random_table
 
 TABLE = random_table(4, 2, 1)
 HAIR = 1 + 1e-9
+EACH = {"rounds at a stride", "a single round at a stride", "a stride that is filled"}
 
 
 class Stride:
@@ -45,6 +46,13 @@ class WrongAlone(Stride):
     def score(self, proposal):
         scores = super().score(proposal)
         return replace(scores, logits=scores.logits * (HAIR if self.most == 4 else 1))
+
+
+class FullATokenTooSoon(Stride):
+    def score(self, proposal):
+        scores = super().score(proposal)
+        length = len(self.twin.tokens) - len(self.sequence.tokens) + 1 + len(proposal)
+        return replace(scores, logits=scores.logits * (HAIR if length == self.most else 1))
 
 
 class LosesTheLastToken(Stride):
@@ -97,10 +105,11 @@ def test_one_that_is_right() -> None:
     [
         (WrongFromTheThirdRoundOn, {"rounds at a stride"}),
         (WrongAlone, {"a single round at a stride"}),
-        (LosesTheLastToken, {"rounds at a stride", "a single round at a stride"}),
-        (SwapsWhatItKeeps, {"rounds at a stride", "a single round at a stride"}),
-        (DoesNotCount, {"rounds at a stride", "a single round at a stride"}),
-        (CountsOneText, {"rounds at a stride", "a single round at a stride"}),
+        (FullATokenTooSoon, {"a stride that is filled"}),
+        (LosesTheLastToken, EACH),
+        (SwapsWhatItKeeps, EACH),
+        (DoesNotCount, EACH),
+        (CountsOneText, EACH),
         (TellsAtOnce, {"a stride that is dropped"}),
     ],
     ids=lambda value: getattr(value, "__name__", ""),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -25,13 +25,26 @@ def along(bench: Bench) -> None:
 
 
 def _along(bench: Bench, sequence: Sequence, stride: Stride) -> None:
-    text = bench.text()
     chain, tree = Proposal.chain([1, 0, 1]), woven_tree(bench.engine.vocab_size).only(np.arange(DRAFTS))
-    said: list[tuple[list[int], Proposal, Logits]] = []
+    rounds = []
     for number, proposal in enumerate((chain, NOTHING, chain, tree, chain, NOTHING)):
-        said.append((text, proposal, _scored(stride, proposal)))
         first = 1 if proposal is tree else 0  # another branch than its first
         kept = [*proposal.tokens[first : first + number % 2].tolist(), number % bench.engine.vocab_size]
+        rounds.append((proposal, kept))
+    _run(bench, sequence, stride, rounds)
+
+
+def filled(bench: Bench) -> None:
+    """Of no more tokens than its rounds come to, the last of which keeps all of its drafts."""
+    chain = Proposal.chain([1, 0, 1])
+    for sequence, stride in _begun(bench, 1 + 1 + DRAFTS):
+        _run(bench, sequence, stride, [(chain, [0]), (chain, [1, 0, 1, 0])])
+
+
+def _run(bench: Bench, sequence: Sequence, stride: Stride, rounds: Iterable[tuple[Proposal, list[int]]]) -> None:
+    text, said = bench.text(), list[tuple[list[int], Proposal, Logits]]()
+    for proposal, kept in rounds:
+        said.append((text, proposal, _scored(stride, proposal)))
         stride.keep(kept)
         text = [*text, *kept]
     stride.end()
@@ -43,7 +56,7 @@ def _along(bench: Bench, sequence: Sequence, stride: Stride) -> None:
 
 def single(bench: Bench) -> None:
     """Of one round: what is left of a decision that stood for some."""
-    for sequence, stride in _begun(bench, 1):
+    for sequence, stride in _begun(bench, 1 + DRAFTS):
         proposal = Proposal.chain([1, 0])
         scored = _scored(stride, proposal)
         stride.keep([1, 0, 0])
@@ -104,14 +117,14 @@ def _scored(stride: Stride, proposal: Proposal) -> Logits:
     return logits
 
 
-def _begun(bench: Bench, rounds: int = ROUNDS) -> Iterator[tuple[Sequence, Stride]]:
+def _begun(bench: Bench, tokens: int = ROUNDS * (1 + DRAFTS)) -> Iterator[tuple[Sequence, Stride]]:
     """One, of a text that is computed and closed behind it, where the engine has any."""
     begin = getattr(bench.engine, "stride", None)
     if begin is None:
         return
     sequence = bench.engine.open(bench.text())
     bench.engine.forward([Work(sequence)])
-    stride = begin(sequence, rounds * (1 + DRAFTS), DRAFTS)
+    stride = begin(sequence, tokens, DRAFTS)
     if stride is not None:
         yield sequence, stride
     sequence.close()

@@ -68,6 +68,7 @@ def engine_checks(make: Callable[[], Engine], tolerance: float = 0.0) -> list[Ch
         "a pass without room": room.full,
         "rounds at a stride": strides.along,
         "a single round at a stride": strides.single,
+        "a stride that is filled": strides.filled,
         "rounds at a stride of compiled code": strides.by_jobs,
         "a stride that is dropped": strides.dropped,
         "rounds abreast": abreast.plain,
