@@ -22,7 +22,7 @@ from truedraw.engine.cpu.paged_engine import PagedEngine
 from truedraw.engine.paged.abreast import PagedAbreast
 from truedraw.errors import TruedrawError
 from truedraw.generate import seeds
-from truedraw.generate.at_once import abreast, drafted
+from truedraw.generate.at_once import abreast, drafted, plan
 from truedraw.generate.at_once.abreast import Abreast
 from truedraw.generate.at_once.hearing import Hearers
 from truedraw.generate.at_once.side import Side
@@ -62,7 +62,7 @@ def taken(monkeypatch) -> list[int]:
         found.extend([max(sum(done.sample == one.sample for done in rounds) for one in rounds)] if rounds else [])
         return rounds
 
-    monkeypatch.setattr(abreast, "LONGEST", 1e6)
+    monkeypatch.setattr(plan, "LONGEST", 1e6)
     monkeypatch.setattr(Abreast, "take", watched)
     return found
 
@@ -280,13 +280,13 @@ def test_the_first_tokens_wait_for_no_others(model, taken) -> None:
 
 
 def test_rounds_end_when_time_is_up(model, taken, monkeypatch) -> None:
-    monkeypatch.setattr(abreast, "LONGEST", 0.0)
+    monkeypatch.setattr(plan, "LONGEST", 0.0)
     drawn(model, speculative=False, n=2)
     assert set(taken) == {1}
 
 
 def test_who_reads_one_of_them_along_gets_less_at_once(model, taken, monkeypatch) -> None:
-    monkeypatch.setattr(abreast, "READ", 0.0)
+    monkeypatch.setattr(plan, "READ", 0.0)
     with model.batch(logits_cache_bytes=0) as batch:
         first, _ = (batch.add(f"{PROMPT} {k}", speculative=False, **SETTINGS) for k in range(2))
         assert list(first.pieces())

@@ -15,7 +15,7 @@ from truedraw.draft.head.chain_job import ChainJob
 from truedraw.engine.cpu.paged_engine import PagedEngine
 from truedraw.errors import TruedrawError
 from truedraw.generate import seeds
-from truedraw.generate.at_once import abreast
+from truedraw.generate.at_once import plan
 from truedraw.generate.at_once.abreast import Abreast
 from truedraw.generate.at_once.side import Side
 from truedraw.generate.speculation import Speculation
@@ -79,7 +79,7 @@ def deciding(monkeypatch, request) -> list[Deciding]:
 
     made = Speculation.controller
     monkeypatch.setattr(Speculation, "controller", controller)
-    monkeypatch.setattr(abreast, "LONGEST", 1e6)
+    monkeypatch.setattr(plan, "LONGEST", 1e6)
     monkeypatch.setattr(seeds.Seeds, "next", lambda _, seed: seed)
     return found
 
@@ -205,7 +205,7 @@ def test_who_is_asked_behind_what_stood_has_heard_the_round_before(model, monkey
     """Of four texts, two of which miss no round, where one has ended, or has no room."""
     plain = model.generate(PROMPT, speculative=False, **SETTINGS | {"n": 4}).choices[0].tokens
     monkeypatch.setattr(Speculation, "controller", lambda _: InTheEnd())
-    monkeypatch.setattr(abreast, "LONGEST", 1e6)
+    monkeypatch.setattr(plan, "LONGEST", 1e6)
     heads = [{"method": "head", "draft_temperature": each, "draft_siblings": 1} for each in (1.0, 0.9)]
     drafting = {"method": "auto", "auto_sources": heads, "adaptive": False}
     for place in range(12, 40, 3):

@@ -21,7 +21,7 @@ from truedraw.engine.paged.sequence import PagedSequence
 from truedraw.engine.paged.stride import PagedStride
 from truedraw.errors import EngineError
 from truedraw.generate import seeds
-from truedraw.generate.at_once import machine, strides
+from truedraw.generate.at_once import machine, plan, strides
 from truedraw.generate.at_once.machine import Machine
 from truedraw.generate.at_once.machines import Machines
 from truedraw.generate.speculation import Speculation
@@ -158,7 +158,7 @@ def drafts(monkeypatch) -> list:
         found.append((proposal.tokens.tolist(), None if proposal.confidence is None else proposal.confidence.tolist()))
         return told(self, plan, ran, **more)
 
-    monkeypatch.setattr(strides, "LONGEST", 1e6)
+    monkeypatch.setattr(plan, "LONGEST", 1e6)
     monkeypatch.setattr(strides.Strides, "_told", watched)
     return found
 
@@ -318,7 +318,7 @@ class InTheEnd(Deciding):
 def test_who_is_asked_where_a_chain_has_no_room_has_heard_the_round_before(model, taken, monkeypatch, most) -> None:
     """A decision stands until then, and nobody else is asked; in the last few tokens of a text they are."""
     monkeypatch.setattr(Speculation, "controller", lambda _: InTheEnd())
-    monkeypatch.setattr(strides, "LONGEST", 1e6)
+    monkeypatch.setattr(plan, "LONGEST", 1e6)
     heads = [{"method": "head", "draft_temperature": each, "draft_siblings": 1} for each in (1.0, 0.9)]
     drafting = {"method": "auto", "auto_sources": heads, "adaptive": False}
     several = drawn(model, speculative=drafting, max_tokens=most)
@@ -470,7 +470,7 @@ def test_a_head_that_looks_back_hears_of_plain_rounds(model, by_machine, monkeyp
 
     monkeypatch.setattr(HeadState, "commit", told)
     monkeypatch.setattr(FixedController, "stands", plain_at_first)
-    monkeypatch.setattr(strides, "LONGEST", 1e6)
+    monkeypatch.setattr(plan, "LONGEST", 1e6)
     several = whole()
     assert [done.drafted for done in several[0]][1:22] == [0] * 20 + [2]
     assert sum(by_machine[:2]) == 20
@@ -646,13 +646,13 @@ def test_whoever_comes_or_goes_waits_for_no_further_round(model, taken, by_pytho
 
 
 def test_slow_passes_do_not_come_at_once(model, taken, monkeypatch) -> None:
-    monkeypatch.setattr(strides, "LONGEST", 0.0)
+    monkeypatch.setattr(plan, "LONGEST", 0.0)
     drawn(model, speculative=False)
     assert set(taken) == {1}
 
 
 def test_who_reads_along_gets_less_at_once(model, taken, monkeypatch) -> None:
-    monkeypatch.setattr(strides, "READ", 0.0)
+    monkeypatch.setattr(plan, "READ", 0.0)
     text = "".join(piece.text for piece in model.stream(PROMPT, speculative=False, **SETTINGS))
     assert set(taken) == {1}
     assert model.generate(PROMPT, speculative=False, **SETTINGS).text == text

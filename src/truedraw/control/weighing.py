@@ -9,14 +9,12 @@ from truedraw.control.account import MEASURING, NO_ROOM, NOT_WORTH_IT, NOTHING_O
 from truedraw.control.experience import Experience
 from truedraw.control.late import Late
 from truedraw.control.offers import Offer, Pile
-from truedraw.control.standing import Standing
+from truedraw.control.standing import Offers, Standing
 from truedraw.control.texts import Texts
 from truedraw.control.watch import Watch
 from truedraw.control.width import Width
 from truedraw.control.yardstick import Yardstick
 from truedraw.protocol import Asker, Choice, Proposal
-
-Offers = Sequence[Mapping[str, Proposal]]
 
 
 class Turn(NamedTuple):

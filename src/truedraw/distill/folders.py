@@ -62,6 +62,13 @@ def _no_work(folder: Path, why: str) -> str:
     return f"{folder} cannot be worked in ({why}); name another folder with --work"
 
 
+def kept_so_far(what: str, error: OSError) -> BadFile:
+    """That there is no room for what a run keeps in --work, and that nothing is lost; what: and where."""
+    return BadFile(
+        f"{what}: {error.strerror or error}; {make_room(error)} and run the same command again, what is there is kept"
+    )
+
+
 def check_output(folder: Path, kind: str) -> None:
     """Raises BadFile where something else than a draft of this kind stands there, or its name is too long for one."""
     place = behind_links(folder)

@@ -22,12 +22,11 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.distill.folders import WITH_OTHERS
+from truedraw.distill.folders import WITH_OTHERS, kept_so_far
 from truedraw.distill.halves import HALF, halved
 from truedraw.distill.read_values import is_number, is_temperature, is_whole
 from truedraw.errors import BadFile, BadParameter
 from truedraw.generate.offline.journal import SYNC_SECONDS, Journal
-from truedraw.whole_files import make_room
 
 INDEX, FEATURES, ROWS = "features.jsonl", "features.f16", "rows.bin"
 TEMPERATURES = (1.0, 0.7)
@@ -97,7 +96,7 @@ class Store:
             if monotonic() - self._synced > SYNC_SECONDS:
                 self.sync()
         except OSError as error:
-            raise _full(self.folder, error) from error
+            raise kept_so_far(f"features cannot be written to {self.folder}", error) from error
 
     def sync(self) -> None:
         """Rows first, then the lines that say that they are there; behind one that fails none is written any more."""
@@ -115,7 +114,7 @@ class Store:
         try:
             self.sync()
         except OSError as error:
-            raise _full(self.folder, error) from error
+            raise kept_so_far(f"features cannot be written to {self.folder}", error) from error
         finally:
             for file in self._files:
                 _quietly_closed(file)
@@ -170,10 +169,3 @@ def _quietly_closed(file: BinaryIO) -> None:
     """What could not be written was said before."""
     with suppress(OSError):
         file.close()
-
-
-def _full(folder: Path, error: OSError) -> BadFile:
-    return BadFile(
-        f"features cannot be written to {folder}: {error.strerror}; {make_room(error)} and run the same command again, "
-        "what is there is kept"
-    )

@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from truedraw.errors import BadFile
+from truedraw.distill.folders import kept_so_far
 from truedraw.generate.offline.journal import Journal
-from truedraw.whole_files import make_room
 
 
 class WorkJournal(Journal):
@@ -31,7 +30,4 @@ def _told(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise BadFile(
-            f"{path} cannot be written: {error.strerror or error}; {make_room(error)} and run the same command again, "
-            "what is there is kept"
-        ) from error
+        raise kept_so_far(f"{path} cannot be written", error) from error

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from truedraw import protocol as p
+from truedraw.generate.at_once import plan as plans
 from truedraw.generate.at_once.drafted import Drafted, Drawn
 from truedraw.generate.at_once.machine import MOST
 from truedraw.generate.at_once.machines import HAS_CLOCK
 from truedraw.generate.at_once.plainly import Plainly
-from truedraw.generate.at_once.plan import Deciding, num_rounds, source_of, stands_behind, stands_of
+from truedraw.generate.at_once.plan import Deciding
 from truedraw.generate.at_once.side import Ran, edits, suits
 from truedraw.generate.at_once.telling import Telling, Way
 from truedraw.generate.guess import Guess, fresh_guesses
@@ -26,8 +27,6 @@ from truedraw.generate.means import Means
 from truedraw.generate.sample import Sample, Schedule, Turn
 from truedraw.sampling.working_time import working_seconds
 
-LONGEST = 0.1  # seconds, beside what it took to decide, behind which no more rounds begin: somebody may wait
-READ = 0.04  # where somebody reads along
 NEVER = -1  # in the place of a token
 
 
@@ -49,7 +48,7 @@ class Abreast:
         stands = None if self._crew is None or self._open is None else self._stands(samples)
         if stands is None or not all(map(suits, samples)):
             return None
-        rounds = num_rounds(self._most, samples, stands)
+        rounds = plans.num_rounds(self._most, samples, stands)
         if rounds < 2:
             return None
         is_plain = not any(stand.tokens for stand in stands) and not any(map(edits, samples))
@@ -62,8 +61,8 @@ class Abreast:
         if self._crew is None or self._open is None or self._most < 2 or not all(map(suits, samples)):
             return None
         (judge, _), *others = grouped(samples, self._controller)
-        stands = None if others else stands_behind(judge, guesses, choices)
-        rounds = 0 if stands is None else num_rounds(self._most, samples, stands)
+        stands = None if others else plans.stands_behind(judge, guesses, choices)
+        rounds = 0 if stands is None else plans.num_rounds(self._most, samples, stands)
         if stands is None or rounds < 2:
             return None
         share = (began - since) / len(samples)
@@ -91,7 +90,7 @@ class Abreast:
             return None
         found: dict[int, p.Stand] = {}
         for judge, own in grouped(samples, self._controller):
-            told = stands_of(judge, own)
+            told = plans.stands_of(judge, own)
             if told is None or not all(stand.tokens or stand.rest for stand in told):
                 return None
             found |= {sample.number: stand for sample, stand in zip(own, told, strict=True)}
@@ -131,19 +130,19 @@ class Abreast:
 
     def _passes(self, samples: Sequence[Sample], rounds: int, drafts: Sequence[int]) -> p.Abreast | None:
         assert self._open is not None
-        tokens = [min(rounds * (1 + some), one.ending.room) for one, some in zip(samples, drafts, strict=True)]
+        tokens = [plans.most_tokens(one, rounds, some) for one, some in zip(samples, drafts, strict=True)]
         found: p.Abreast | None = self._open([sample.sequence for sample in samples], tokens, drafts)
         return found
 
     def _limits(self, samples: Sequence[Sample], rounds: int) -> tuple[int, float, p.Ints]:
-        return rounds, READ if self._schedule.is_read else LONGEST, ends([sample.ending.end_ids for sample in samples])
+        return rounds, plans.longest(self._schedule), ends([sample.ending.end_ids for sample in samples])
 
 
 def drawn_by(guesses: Sequence[Guess], stands: Sequence[p.Stand]) -> list[Drawn] | None:
     """Who drafts, and how much; None where that has to be found out."""
     both = zip(guesses, stands, strict=True)
     found = [Drawn(guess, source, stand.tokens, bool(stand.source)) for guess, stand in both
-             if (source := source_of(guess, stand)) is not None]  # fmt: skip
+             if (source := plans.source_of(guess, stand)) is not None]  # fmt: skip
     return found if len(found) == len(guesses) else None
 
 

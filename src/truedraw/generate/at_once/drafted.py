@@ -15,6 +15,7 @@ from truedraw.generate.at_once.companies import Companies
 from truedraw.generate.at_once.drafted_loop import BEGUN, ENDED, LINES, SCORED
 from truedraw.generate.at_once.machine import A_SECOND, NO_JOB, NOT_SHOWN, Drafting
 from truedraw.generate.at_once.machines import IS_COUPLED, drafting_of, tallies_of
+from truedraw.generate.at_once.plan import may_go_on
 from truedraw.generate.at_once.side import Ran, Side, Times
 from truedraw.generate.guess import Guess
 from truedraw.protocol.slate import COUNT, POSITION, SIZE, Slate
@@ -148,7 +149,8 @@ class Drafted:
         """Whether the drafters of a text may, but for who drafts it, behind the last round."""
         if self._goes_on is None:
             both = zip(self.sides, self.desks, strict=True)
-            self._goes_on = self._is_short and all(may_go_on(each, desk) for each, desk in both)
+            fit = (may_go_on(each.sample, len(desk.slate.tokens)) for each, desk in both)
+            self._goes_on = self._is_short and all(fit)
         return rest > 1 or (bool(side.source) and self._goes_on)
 
     def hear(self, side: Side, ran: Ran, *, dozing: bool) -> None:
@@ -170,11 +172,6 @@ def times_of(moments: Sequence[float], members: Sequence[Sequence[int]], texts: 
         for text in company:
             calls[text], drafts[text] = end - begin, (end - begin) / len(company)
     return Times(moments[SCORED] - own[-1], moments[ENDED] - moments[BEGUN], drafts, calls)
-
-
-def may_go_on(side: Side, desk: Desk) -> bool:
-    """Whether a text has room for a round more."""
-    return side.sample.finish_reason is None and side.sample.ending.room > len(desk.slate.tokens)
 
 
 def begun(side: Side, desk: Desk, rounds: int, texts: int) -> int:

@@ -10,8 +10,10 @@ from truedraw.draft.several import SeveralStates
 from truedraw.draft.site import hear
 from truedraw.generate.guess import Guess
 from truedraw.generate.judging import Judged, Spent
-from truedraw.generate.sample import Sample
+from truedraw.generate.sample import Sample, Schedule
 from truedraw.sampling.transform import counted
+
+LONGEST, READ = 0.1, 0.04  # seconds of rounds at once: somebody may wait; where somebody reads along
 
 
 class Deciding(NamedTuple):
@@ -44,8 +46,7 @@ class Plan(NamedTuple):
 
     def is_over(self, number: int) -> bool:
         """Whether no round number so-and-so of these can follow those before it, whatever time it is."""
-        sample = self.guess.sample
-        return number == self.rounds or sample.finish_reason is not None or sample.ending.room <= self.stand.tokens
+        return number == self.rounds or not may_go_on(self.guess.sample, self.stand.tokens)
 
     def heard(self, number: int, tokens: tuple[int, ...], scores: p.Scores) -> None:
         """Round number so-and-so of these has ended with these tokens. Who is not asked in the next one may doze."""
@@ -105,9 +106,24 @@ def stands_behind(judge: p.Controller, guesses: Sequence[Guess], choices: Sequen
 def num_rounds(most: int, samples: Sequence[Sample], stands: Sequence[p.Stand]) -> int:
     """How many may follow one another: as many as stand for each, if all that is drafted could be kept in one, and as a
     text has room for if nothing is in any."""
-    rooms = [sample.ending.room for sample in samples]
-    fit = all(stand.tokens < room for stand, room in zip(stands, rooms, strict=True))
+    fit = all(may_go_on(sample, stand.tokens) for sample, stand in zip(samples, stands, strict=True))
+    rooms = (sample.ending.room for sample in samples)
     return min(most, *(stand.rounds for stand in stands), *rooms) if fit else 0
+
+
+def may_go_on(sample: Sample, drafts: int) -> bool:
+    """Whether a text has room for a round more, with so many drafts."""
+    return sample.finish_reason is None and sample.ending.room > drafts
+
+
+def most_tokens(sample: Sample, rounds: int, drafts: int) -> int:
+    """That so many rounds, with so many drafts each, can bring it."""
+    return min(rounds * (1 + drafts), sample.ending.room)
+
+
+def longest(schedule: Schedule) -> float:
+    """Seconds, beside what it took to decide, behind which no more rounds begin."""
+    return READ if schedule.is_read else LONGEST
 
 
 def source_of(guess: Guess, stand: p.Stand) -> str | None:

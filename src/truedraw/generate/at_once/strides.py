@@ -12,10 +12,10 @@ from typing import Any
 
 from truedraw import protocol as p
 from truedraw.generate.at_once import plan as plans
-from truedraw.generate.at_once.abreast import LONGEST, READ, Abreast
+from truedraw.generate.at_once.abreast import Abreast
 from truedraw.generate.at_once.machine import MOST
 from truedraw.generate.at_once.machines import Machines
-from truedraw.generate.at_once.plan import Deciding, Plan, Ran, ask, is_simple, num_rounds, source_of
+from truedraw.generate.at_once.plan import Deciding, Plan, Ran
 from truedraw.generate.guess import Guess, fresh_guesses
 from truedraw.generate.judging import Spent, judged, round_of
 from truedraw.generate.logits_sizes import check_sizes
@@ -63,7 +63,7 @@ class Strides:
         if self._stride is None or not turn.samples:
             return None
         sample = turn.samples[0]
-        if self._at_once(sample) < 2 or not is_simple(sample):
+        if self._at_once(sample) < 2 or not plans.is_simple(sample):
             return None
         plan, self._alone = self._plan(sample), sample
         return None if plan is None else self._ran(plan)
@@ -113,16 +113,17 @@ class Strides:
 
     def _planned(self, guess: Guess, judge: p.Controller, stand: p.Stand, began: float) -> Plan | None:
         assert self._stride is not None
-        sample, source = guess.sample, source_of(guess, stand)
+        sample, source = guess.sample, plans.source_of(guess, stand)
         rounds = self._num_rounds(sample, stand)
         if source is None or not rounds:
             return None
-        stride = self._stride(sample.sequence, min(rounds * (1 + stand.tokens), sample.ending.room), stand.tokens)
+        tokens = plans.most_tokens(sample, rounds, stand.tokens)
+        stride = self._stride(sample.sequence, tokens, stand.tokens)
         length = len(sample.sequence.tokens)
         return None if stride is None else Plan(guess, judge, stand, source, stride, rounds, length, began)
 
     def _num_rounds(self, sample: Sample, stand: p.Stand) -> int:
-        return num_rounds(self._most, [sample], [stand])
+        return plans.num_rounds(self._most, [sample], [stand])
 
     def _at_once(self, sample: Sample) -> int:
         """Four times as many each time: who waits for a first token does not wait for more."""
@@ -150,16 +151,12 @@ class Strides:
         """As many as compiled code knows how to run; whether there were any."""
         crew: Any = getattr(self._engine, "crew", None)
         machine = None if crew is None else self._machines.of(plan)
-        left = self._longest - (working_seconds() - plan.began)
+        left = plans.longest(self._schedule) - (working_seconds() - plan.began)
         return False if machine is None else machine.run(crew, plan, left, ran)
-
-    @property
-    def _longest(self) -> float:
-        return READ if self._schedule.is_read else LONGEST
 
     def _goes_on(self, plan: Plan, number: int) -> bool:
         """Whether round number so-and-so begins. No token has a part in that but one that ends the text."""
-        is_late = self._schedule.is_awaited or working_seconds() - plan.began > self._longest
+        is_late = self._schedule.is_awaited or working_seconds() - plan.began > plans.longest(self._schedule)
         return not number or not (plan.is_over(number) or is_late)
 
     def _round(self, plan: Plan, ran: list[Ran]) -> Ran:
@@ -199,7 +196,7 @@ class Strides:
         """The controller hears of a round as if it were now."""
         start, sample = working_seconds(), plan.guess.sample
         if not is_asked:
-            ask(plan.judge, {sample.number: plan.guess.asker})
+            plans.ask(plan.judge, {sample.number: plan.guess.asker})
         spent = ran.spent._replace(all=ran.spent.all + working_seconds() - start)
         done = round_of(sample, ran.proposal, ran.found, spent, source=plan.source)
         self._controller.observe([done])
