@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from time import perf_counter, sleep
 
 import numpy as np
 import pytest
@@ -12,8 +13,9 @@ from truedraw.bench.kernel_arms import draw_arms, residual_arms
 from truedraw.bench.kernel_peers import numpy_draw, numpy_judge
 from truedraw.bench.kernel_rows import laws, made_up_rows
 from truedraw.bench.kernel_works import RESIDUAL, WORKS
-from truedraw.bench.kernels import Case, Plan, kernel_report, measured
+from truedraw.bench.kernels import Case, Plan, gather, kernel_report, measured
 from truedraw.cli.kernel_table import print_kernels
+from truedraw.threads.crew import Crew
 
 VOCAB = 700
 SMALL = Plan(vocab_sizes=(VOCAB,), row_counts=(1, 3), repeats=2, cold_bytes=1)
@@ -29,15 +31,15 @@ def test_numpy_and_the_kernel_draw_from_one_law(work, rows) -> None:
     """The tokens differ, as they are drawn in different ways; the log probabilities of one token do not."""
     told = replace(work, logprobs=True)
     drawn = draw_arms(told, rows)["kernel"](0)
-    tokens, *logs = (np.array(column) for column in zip(*drawn, strict=True))
+    tokens, after, before = np.array(drawn).T
     if not work.logprobs:
-        assert draw_arms(work, rows)["kernel"](0) == tokens.tolist()
+        np.testing.assert_array_equal(np.array(draw_arms(work, rows)["kernel"](0))[:, 0], tokens)
     edits = rows if work.edited else None
     seen = 0
     for u in np.linspace(0.01, 0.99, 60):
         others, *expected = numpy_draw(rows.at(0), told, np.full(40, u), edits)
         same = others == tokens
-        for found, wanted in zip(logs, expected, strict=True):
+        for found, wanted in zip((before, after), expected, strict=True):
             np.testing.assert_allclose(found[same], wanted[same], atol=1e-9)
         seen += same.sum()
     assert seen > 20
@@ -71,10 +73,36 @@ def test_ratios_are_of_neighbouring_calls() -> None:
     found = kernel_report([case], SMALL)
     (told,) = found["cases"]
     assert told["speedup_over"] == {"numpy": {"median": 6, "low": 6, "high": 6}}
-    assert told["passes"]["median"] == 2
+    assert told["passes"]["median"] == told["passes_on_one_thread"]["median"] == 2
     assert told["microseconds_per_row"]["kernel"]["median"] == 5e5
     assert found["goals"]["speedup_over_numpy"] == {"goal": 5.0, "least": 6, "most": 6}
-    assert found["goals"]["passes_of_temperature_alone"] == {"goal": 1.5, "least": 2, "most": 2}
+    for name in ("", "_on_one_thread"):
+        assert found["goals"][f"passes_of_temperature_alone{name}"] == {"goal": 1.5, "least": 2, "most": 2}
+
+
+def test_the_time_on_one_thread_is_told_apart() -> None:
+    seconds = {"kernel": [1.0, 1.0], "kernel alone": [3.0, 3.0], "numpy": [6.0, 6.0], "pass": [2.0, 2.0]}
+    (told,) = kernel_report([Case(WORKS[0].name, 10, 2, seconds)], SMALL)["cases"]
+    assert told["passes"]["median"] == 0.5
+    assert told["passes_on_one_thread"]["median"] == 1.5
+    assert {name: ratio["median"] for name, ratio in told["speedup_over"].items()} == {"kernel alone": 3, "numpy": 6}
+
+
+def test_helpers_look_before_the_kernels_are_called() -> None:
+    """Whatever was done meanwhile; and an arm that needs nobody is called at once."""
+    crew, found = Crew(2), []
+    arms = {"kernel": lambda _: found.append(crew.is_awake()), "numpy": lambda _: sleep(0.01)}
+    measured(arms, 20, {"kernel": lambda: gather(crew)})
+    assert sum(found) > len(found) / 2
+    calls: list[str] = []
+    measured({"a": lambda _: calls.append("a"), "b": lambda _: calls.append("b")}, 1, {"a": lambda: calls.append("A")})
+    assert calls == ["A", "a", "b"] * (1 + measure.WARM_UP)
+
+
+def test_nobody_is_waited_for_on_one_thread() -> None:
+    begun = perf_counter()
+    gather(Crew(1))
+    assert perf_counter() - begun < measure.LONGEST_WAIT / 2
 
 
 def test_without_torch_it_says_so(monkeypatch) -> None:
@@ -84,7 +112,8 @@ def test_without_torch_it_says_so(monkeypatch) -> None:
     assert [(case.work, case.rows) for case in done] == [
         (name, count) for count in (1, 3) for name in (*(work.name for work in WORKS), RESIDUAL)
     ]
-    assert all({*case.seconds} == {"kernel", "numpy", "pass"} for case in done)
+    own = {"kernel", "kernel alone"}
+    assert all({*case.seconds} | own == {*own, "numpy", "pass"} for case in done)
     assert kernel_report(done, SMALL)["torch"] == "not installed, so not measured"
 
 
@@ -102,4 +131,4 @@ def test_the_table_fits_eighty_columns(capsys, monkeypatch) -> None:
         (line,) = [line for line in shown if line.strip().startswith(f"{work.name}  ")]
         assert line.count("–") == 2
         assert "…" not in line
-    assert len(shown) <= len(WORKS) + 9
+    assert len(shown) <= len(WORKS) + 10

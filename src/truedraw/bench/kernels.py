@@ -1,18 +1,29 @@
-"""Time of the fused kernels against numpy step by step and torch, in one run, call by call in turn."""
+"""Time of the fused kernels against numpy step by step and torch, in one run, call by call in turn.
+
+Kernels and torch get as many threads as generation has; the kernels' time on one is told beside that.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from time import perf_counter
-from typing import Any
+from functools import partial
+from time import perf_counter, sleep
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from truedraw.bench.bootstrap import median_interval
-from truedraw.bench.kernel_arms import Arm, draw_arms, residual_arms
+from truedraw.bench.kernel_arms import ALONE, KERNEL, PASS, Arm, draw_arms, residual_arms
 from truedraw.bench.kernel_peers import torch_version
 from truedraw.bench.kernel_rows import made_up_rows
 from truedraw.bench.kernel_works import RESIDUAL, WORKS
+from truedraw.threads.processors import processors
+
+if TYPE_CHECKING:
+    from truedraw.threads.crew import Crew
 
 VOCAB_SIZES = (49152, 151936)
 ROW_COUNTS = (1, 8, 64)
@@ -20,6 +31,9 @@ REPEATS = 15
 WARM_UP = 2  # calls of everyone that do not count
 COLD_BYTES = 64 << 20  # more than the caches of most processors
 MICROSECONDS = 1e6
+MOST_KEPT = 31 << 20  # bytes; from 32 MiB on they go back at once
+WAIT, LONGEST_WAIT = 1e-4, 0.1  # seconds for a helper, which looks for a short while only, and may not come
+NOTHING: Mapping[str, Callable[[], None]] = MappingProxyType({})
 STEP_BY_STEP_GOAL = 5.0  # times numpy's speed
 PASS_GOAL = 1.5  # times of one pass over the row, for temperature alone
 
@@ -45,14 +59,15 @@ class Case:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON: medians with intervals; ratios are of neighbouring calls."""
-        ratio = {name: self.ratio(name, "kernel") for name in self.seconds if name not in ("kernel", "pass")}
+        ratio = {name: self.ratio(name, KERNEL) for name in self.seconds if name not in (KERNEL, PASS)}
         return {
             "work": self.work,
             "vocab_size": self.vocab_size,
             "rows": self.rows,
             "microseconds_per_row": {name: self.median(name) for name in self.seconds},
             "speedup_over": ratio,
-            "passes": self.ratio("kernel", "pass"),
+            "passes": self.ratio(KERNEL, PASS),
+            "passes_on_one_thread": self.ratio(ALONE if ALONE in self.seconds else KERNEL, PASS),
         }
 
     def median(self, name: str) -> dict[str, float | None]:
@@ -67,23 +82,48 @@ class Case:
 
 def cases(plan: Plan) -> Iterator[Case]:
     """One after the other, as they are measured."""
-    for vocab_size in plan.vocab_sizes:
-        with one_thread():
+    from truedraw.threads.crew import crew_of
+
+    crew = crew_of(processors())
+    keep_memory()
+    with torch_threads(crew.num_threads):
+        for vocab_size in plan.vocab_sizes:
             for count in plan.row_counts:
                 rows = made_up_rows(count, vocab_size, plan.cold_bytes)
                 for work in WORKS:
-                    arms = draw_arms(work, rows)
-                    yield Case(work.name, vocab_size, count, measured(arms, plan.repeats))
+                    seconds = measured(draw_arms(work, rows, crew.board), plan.repeats, {KERNEL: partial(gather, crew)})
+                    yield Case(work.name, vocab_size, count, seconds)
                 yield Case(RESIDUAL, vocab_size, count, measured(residual_arms(rows), plan.repeats))
 
 
-def measured(arms: Mapping[str, Arm], repeats: int) -> dict[str, list[float]]:
-    """Seconds of each call: everyone once, then everyone again; no two calls in a row get the same rows."""
+def keep_memory() -> None:
+    """Glibc keeps what is freed from now on, of arrays up to this size: else numpy waits in some runs, and not in
+    others, for a fresh page behind each step."""
+    np.empty(MOST_KEPT, np.uint8)
+
+
+def gather(crew: Crew) -> None:
+    """Helpers look for what comes, as they do behind a pass of the model."""
+    until = perf_counter() + LONGEST_WAIT
+    crew.wake()
+    while not crew.is_awake() and perf_counter() < until:
+        sleep(WAIT)
+        crew.wake()
+
+
+def measured(
+    arms: Mapping[str, Arm], repeats: int, before: Mapping[str, Callable[[], None]] = NOTHING
+) -> dict[str, list[float]]:
+    """Seconds of each call: everyone once, then everyone again; no two calls in a row get the same rows.
+
+    before: what is done first, and not timed.
+    """
     seconds: dict[str, list[float]] = {name: [] for name in arms}
     call = 0
     for repeat in range(-WARM_UP, repeats):
         for name, arm in arms.items():
             call += 1
+            before.get(name, nothing)()
             start = perf_counter()
             arm(call)
             if repeat >= 0:
@@ -91,16 +131,20 @@ def measured(arms: Mapping[str, Arm], repeats: int) -> dict[str, list[float]]:
     return seconds
 
 
+def nothing() -> None:
+    """Of an arm that is ready at any time."""
+
+
 @contextmanager
-def one_thread() -> Iterator[None]:
-    """Torch, if installed, gets as many threads as the kernels for a while: one."""
+def torch_threads(number: int) -> Iterator[None]:
+    """Torch, if installed, gets so many for a while."""
     if torch_version() is None:
         yield
         return
     import torch
 
     before = torch.get_num_threads()
-    torch.set_num_threads(1)
+    torch.set_num_threads(number)
     try:
         yield
     finally:
@@ -110,15 +154,20 @@ def one_thread() -> Iterator[None]:
 def kernel_report(done: Sequence[Case], plan: Plan) -> dict[str, Any]:
     """All cases, and how far the goals are met."""
     found = [case.to_dict() for case in done]
-    plain = [case["passes"]["median"] for case in found if case["work"] == WORKS[0].name]
+    plain, alone = (
+        [case[name]["median"] for case in found if case["work"] == WORKS[0].name]
+        for name in ("passes", "passes_on_one_thread")
+    )
     gains = [case["speedup_over"]["numpy"]["median"] for case in found]
     return {
         "cases": found,
         "goals": {
             "speedup_over_numpy": {"goal": STEP_BY_STEP_GOAL, "least": min(gains), "most": max(gains)},
             "passes_of_temperature_alone": {"goal": PASS_GOAL, "least": min(plain), "most": max(plain)},
+            "passes_of_temperature_alone_on_one_thread": {"goal": PASS_GOAL, "least": min(alone), "most": max(alone)},
         },
         "pass": "numpy's max over the row, on one thread; everyone's rows come from memory, not from a cache",
+        "threads": processors(),
         "torch": torch_version() or "not installed, so not measured",
         "repeats": plan.repeats,
     }

@@ -40,9 +40,10 @@ class KernelFlags:
 def kernels(own: KernelFlags) -> None:
     """Measure the sampling kernels against numpy step by step and, where it is installed, torch.
 
-    Made-up rows of logits are drawn from in several ways, and draft tokens are judged; everyone in turn, on one thread,
-    on rows that come from memory. A table goes to stderr (not with --json), one JSON object to stdout. No model is
-    needed. ctrl-C reports the cases so far.
+    Made-up rows of logits are drawn from in several ways, and draft tokens are judged; everyone in turn, on rows that
+    come from memory. Kernels and torch have as many threads as generation; the kernels' time on one stands beside that
+    in the JSON. A table goes to stderr (not with --json), one JSON object to stdout. No model is needed. ctrl-C reports
+    the cases so far.
     """
     from truedraw.bench.kernels import kernel_report
     from truedraw.bench.provenance import machine

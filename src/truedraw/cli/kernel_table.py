@@ -15,7 +15,9 @@ COLUMNS = ("µs a row", "passes", "numpy (95 %)", "torch (95 %)")
 
 def print_kernels(found: Mapping[str, Any], color: Literal["auto", "always", "never"]) -> None:
     """A row a case and how far the goals are met; to stderr."""
-    table = titled("fused kernels on one thread, and how many times longer others take", COLUMNS, "work")
+    threads = found["threads"]
+    title = f"fused kernels, {threads} thread{'s' * (threads > 1)}, and how many times longer others take"
+    table = titled(title, COLUMNS, "work")
     for shape in dict.fromkeys(map(shape_of, found["cases"])):
         table.add_section()
         table.add_row(shape)
@@ -54,9 +56,11 @@ def times(ratio: float | None) -> str:
 def remarks(found: Mapping[str, Any]) -> list[str]:
     """The goals, and who was not there."""
     gains, passes = found["goals"]["speedup_over_numpy"], found["goals"]["passes_of_temperature_alone"]
+    alone = found["goals"]["passes_of_temperature_alone_on_one_thread"]
     return [
         f"over numpy step by step: {gains['least']:.1f} to {gains['most']:.1f} times; goal {gains['goal']:g}",
         f"temperature alone, in passes over the row: {passes['least']:.1f} to {passes['most']:.1f}, "
         f"goal {passes['goal']:g}",
+        f"the same on one thread: {alone['least']:.1f} to {alone['most']:.1f}",
         f"torch: {found['torch']}",
     ]

@@ -45,6 +45,10 @@ class Crew:
         for helper in self._helpers:
             helper.call()
 
+    def is_awake(self) -> bool:
+        """Whether every helper looks."""
+        return all(helper.is_awake() for helper in self._helpers)
+
 
 class Helper:
     """One more thread."""
@@ -58,8 +62,12 @@ class Helper:
 
     def call(self) -> None:
         """Look, unless it does."""
-        if not self._board[AWAKE + APART * self._number]:
+        if not self.is_awake():
             self._wake()
+
+    def is_awake(self) -> bool:
+        """Whether it looks."""
+        return bool(self._board[AWAKE + APART * self._number])
 
     def end(self) -> None:
         """No more calls."""

@@ -22,7 +22,7 @@ DRAW, ADDRESS = (later("truedraw.verify.fused.plainly", name) for name in ("draw
 COUNTERS = later("truedraw.threads.stages", "counters")
 NUM_THREADS = later("truedraw.threads.board", "num_threads")
 NUM_STAGES = 2  # that have counters
-NAMES, TOLD, COUNTS = 3, 6, 7  # among what it is given
+ROWS, NAMES, TOLD, COUNTS = 0, 3, 6, 7  # among what it is given
 UNDRAWN = -1  # in the place of a token
 PURPOSES = int(Purpose.RESIDUAL), int(Purpose.TARGET)
 """Of a draw by the p/q rule, and of a coupled one."""
@@ -66,7 +66,7 @@ class PlainRounds:
     def draw(self, asked: Sequence[Asked], what: tuple[bool, int]) -> Floats:
         """[texts, 3]: tokens, UNDRAWN where none could be, and the logarithms of their probabilities under the law and
         before, if what[0] says so; see walk.py."""
-        given = self._given(asked, what)
+        given = self.given(asked, what)
         DRAW()(self._board, given, not len(self._board))
         return given[TOLD]  # type: ignore[no-any-return]
 
@@ -74,11 +74,11 @@ class PlainRounds:
         """`decide` as a job of compiled code, round after round of texts whose laws edit nothing."""
         from truedraw.threads.kept import Kept
 
-        given = self._given(asked, ASKED)
+        given = self.given(asked, ASKED)
         return PlainJob(Kept(DRAW(), given), given[COUNTS], given[NAMES], given[TOLD])
 
-    def _given(self, asked: Sequence[Asked], what: tuple[bool, int]) -> tuple[Any, ...]:
-        """As plainly.py takes it."""
+    def given(self, asked: Sequence[Asked], what: tuple[bool, int]) -> tuple[Any, ...]:
+        """As plainly.py takes it, while the rows asked of are held."""
         vocab = len(asked[0].logits)
         if self._memory[0].shape[-1] != vocab:
             threads = NUM_THREADS()(self._board)
