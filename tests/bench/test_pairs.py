@@ -58,6 +58,13 @@ def test_with_a_seed_both_arms_draw_the_same_text_and_only_one_drafts():
     assert pair.speculative.drafted > 0
 
 
+def test_without_a_seed_every_run_draws_anew_by_the_rule_that_keeps_most():
+    recorder = Recorder()
+    found = list(pairs(Arms(recorder, replace(PARAMS, seed=None), DRAFTS), [Task("a", (0, 1))], repeats=2))
+    assert [call[1].seed for call in recorder.calls] == [None] * 6
+    assert [pair.identical for pair in found] == [None, None]
+
+
 def test_texts_that_differ_are_seen():
     uncoupled = DRAFTS.but(rejection_sample_method="token")
     found = pairs(Arms(load("tabular"), PARAMS, uncoupled), [Task("a", (0, 1))], repeats=8)

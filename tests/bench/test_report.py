@@ -53,6 +53,7 @@ def test_the_report_groups_by_category_and_prompt():
     assert code["acceptance_rate"] == 1.0
     assert code["identical_texts"] == {"count": 0, "of": 1}
     assert found["identical_texts"] == {"count": 3, "of": 4}
+    assert report([pair(0, "code", 2.0, 1.0, identical=None)])["identical_texts"] is None
     assert found["plain_tokens_per_second"] == pytest.approx(40 / 17)
     assert found["tokens_per_second"] == pytest.approx(40 / 8)
     assert found["overhead_fraction"] == pytest.approx(0.25)

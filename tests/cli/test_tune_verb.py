@@ -141,7 +141,7 @@ def test_it_is_seeded_as_generate_would_be(cli, tmp_path, monkeypatch, flags, en
     assert done.code == 0, done.err
     found = json.loads(done.out)
     assert found["sampling"]["seed"] == seed
-    assert all(("identical_texts" in each) == (seed is not None) for each in found["candidates"])
+    assert all((each["identical_texts"] is not None) == (seed is not None) for each in found["candidates"])
     assert ("no seed" in path.read_text()) == (seed is None)
 
 

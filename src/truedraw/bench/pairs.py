@@ -30,19 +30,19 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One prompt with one seed, sampled in both ways."""
+    """One prompt, sampled in both ways."""
 
     task: int  # which prompt, from 0
     category: str
     plain: Stats
     speculative: Stats
-    identical: bool  # token for token
+    identical: bool | None  # token for token; None: nobody asked for it by a seed
     explanation: Explanation | None = None  # of the speculative run
 
 
 @dataclass(frozen=True, slots=True)
 class Arms:
-    """What is compared: `speculation` with plain sampling, both by `params`, which has a seed."""
+    """What is compared: `speculation` with plain sampling, both by `params`."""
 
     model: Model
     params: SamplingParams
@@ -73,17 +73,22 @@ def by_turns(tasks: Sequence[Task]) -> list[Task]:
 
 
 def pairs(arms: Arms, todo: Sequence[Task], repeats: int = 1) -> Iterator[Pair]:
-    """A B, B A, A B and so on, so that a machine that slows down favours nobody; every repeat has its own seed."""
+    """A B, B A, A B and so on, so that a machine that slows down favours nobody. Of a seed every repeat has its own."""
     arms.warm_up(todo[0].tokens)
     for count, (repeat, (index, task)) in enumerate(product(range(repeats), enumerate(todo))):
-        seeded = replace(arms, params=replace(arms.params, seed=seed_after(arms.params.seed or 0, repeat)))
-        plain, speculative = seeded.pair(task.tokens, plain_first=count % 2 == 0)
-        yield pair_of(index, task, plain, speculative)
+        turn = replace(arms, params=repeated(arms.params, repeat))
+        plain, speculative = turn.pair(task.tokens, plain_first=count % 2 == 0)
+        yield pair_of(index, task, plain, speculative, is_seeded=arms.params.seed is not None)
 
 
-def pair_of(index: int, task: Task, plain: Result, speculative: Result) -> Pair:
+def repeated(params: SamplingParams, repeat: int) -> SamplingParams:
+    """For one repetition of all prompts: the next seed, where there is one."""
+    return params if params.seed is None else replace(params, seed=seed_after(params.seed, repeat))
+
+
+def pair_of(index: int, task: Task, plain: Result, speculative: Result, *, is_seeded: bool) -> Pair:
     """What is kept of two runs of task number `index`."""
-    same = same_tokens(plain, speculative)
+    same = same_tokens(plain, speculative) if is_seeded else None
     return Pair(index, task.category, plain.stats, speculative.stats, same, speculative.explanation)
 
 

@@ -58,8 +58,14 @@ def section(pairs: Sequence[Pair]) -> dict[str, Any]:
         "tokens_per_round": speculative.ratio("tokens", "rounds"),
         "acceptance_rate": speculative.ratio("accepted", "drafted"),
         "drafted_per_round": speculative.ratio("drafted", "rounds"),
-        "identical_texts": {"count": sum(pair.identical for pair in pairs), "of": len(pairs)},
+        "identical_texts": identical_texts(pairs),
     }
+
+
+def identical_texts(pairs: Sequence[Pair]) -> dict[str, int] | None:
+    """How many of those that were to write the same; None where none was."""
+    asked = [pair.identical for pair in pairs if pair.identical is not None]
+    return {"count": sum(asked), "of": len(asked)} if asked else None
 
 
 def _totals(pairs: Iterable[Pair]) -> tuple[Total, Total]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 from statistics import median
 from time import perf_counter
@@ -11,10 +11,9 @@ from typing import Any
 
 from truedraw.bench.bootstrap import Interval, median_interval
 from truedraw.bench.lengths import short
-from truedraw.bench.pairs import PLAIN, Pair, Task, apart, by_turns, pair_of
+from truedraw.bench.pairs import PLAIN, Pair, Task, apart, by_turns, pair_of, repeated
 from truedraw.bench.report import section, speedup
 from truedraw.errors import TruedrawError
-from truedraw.generate.derived_seeds import seed_after
 from truedraw.generate.model import Model
 from truedraw.generate.result import Result
 from truedraw.generate.speculation import Speculation, speculation
@@ -62,11 +61,9 @@ class Candidate:
         mine, others = self.by_prompt(), other.by_prompt()
         return [mine[task] / others[task] for task in mine if task in others]
 
-    def to_dict(self, is_seeded: bool = True) -> dict[str, Any]:
-        """For JSON; whether texts are identical says nothing where runs have no seed."""
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
         found = section(self.pairs) if self.pairs else {}
-        if not is_seeded:
-            found.pop("identical_texts", None)
         return {"name": self.name, "config": dict(self.config), "given_up": self.given_up, **found}
 
 
@@ -152,7 +149,7 @@ class Tuning:
             yield
         if plain is not None:
             for candidate, result in found:
-                candidate.pairs.append(pair_of(index, task, plain, result))
+                candidate.pairs.append(pair_of(index, task, plain, result, is_seeded=params.seed is not None))
 
     def _run(self, each: Candidate, task: Task, params: SamplingParams) -> Result | None:
         """None where it fails; it is given up then."""
@@ -165,11 +162,6 @@ class Tuning:
             each.given_up, each.failed = f"its drafter failed: {result.fallback}", True
             return None
         return result
-
-
-def repeated(params: SamplingParams, repeat: int) -> SamplingParams:
-    """For one repetition of all prompts."""
-    return params if params.seed is None else replace(params, seed=seed_after(params.seed, repeat))
 
 
 def give_up_losers(live: Sequence[Candidate], is_first: bool = False) -> None:

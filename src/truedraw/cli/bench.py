@@ -15,7 +15,7 @@ from truedraw.cli.exit_codes import INTERRUPTED
 from truedraw.cli.flags import CountFlags, Explain, OutputFlags, SpeculationFlags
 from truedraw.cli.grouping import flag, with_flags
 from truedraw.cli.model_flags import ModelFlags
-from truedraw.cli.prompt_flags import MAX_TOKENS, PANEL, SEED, PromptFlags
+from truedraw.cli.prompt_flags import MAX_TOKENS, PANEL, PromptFlags
 from truedraw.cli.sampling_flags import SamplingFlags
 from truedraw.cli.sizes import batch_sizes
 from truedraw.errors import BadParameter, TruedrawError
@@ -39,7 +39,7 @@ class BenchFlags(PromptFlags):
     """What only this verb has."""
 
     repeats: Annotated[
-        int, flag("--repeats", help="Pairs a prompt, each with its own seed.", min=1, rich_help_panel=PANEL)
+        int, flag("--repeats", help="Pairs a prompt; of a seed, each has its own.", min=1, rich_help_panel=PANEL)
     ] = 1
     explain: Explain = False
     batch_sizes: Annotated[
@@ -76,9 +76,10 @@ def bench(
 ) -> None:
     """Measure plain against speculative sampling, pair by pair.
 
-    Every prompt is sampled in both ways, one right after the other, with the same seed (0 if not given) and 128 tokens
-    at most if not told otherwise. A table goes to stderr (not with --json), one JSON object to stdout. After ctrl-C
-    or an error the pairs so far are reported.
+    Every prompt is sampled in both ways, one right after the other, with 128 tokens at most if not told otherwise.
+    Drafts are judged as in generate: without a seed by the rule that keeps most of them, and every run draws anew; with
+    --seed by the rule that keeps the text, and whether both wrote the same is told. A table goes to stderr (not with
+    --json), one JSON object to stdout. After ctrl-C or an error the pairs so far are reported.
     """
     if context.invoked_subcommand is not None:
         _nothing_before(context)
@@ -89,7 +90,7 @@ def bench(
     from truedraw.cli.speculating import speculation_of
     from truedraw.sampling.params import sampling_params
 
-    given = {"max_tokens": MAX_TOKENS, "seed": SEED, **sampling.given(), **count.given()}
+    given = {"max_tokens": MAX_TOKENS, **sampling.given(), **count.given()}
     sampling_params(given)  # what is wrong should be said before the model is loaded
     sampling.refuse_logprobs()
     sizes, speculation = batch_sizes(own.batch_sizes, given), speculation_of(spec, model.amateur)

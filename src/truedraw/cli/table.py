@@ -61,7 +61,7 @@ def cells(section: Mapping[str, Any]) -> list[str]:
         f"{plain} → {speculative}",
         number(section["tokens_per_round"], ".2f"),
         number(section["acceptance_rate"], ".0%"),
-        f"{same['count']}/{same['of']}",
+        UNKNOWN if same is None else f"{same['count']}/{same['of']}",
     ]
 
 

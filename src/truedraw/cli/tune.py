@@ -190,5 +190,5 @@ def _report(found: Verdict, tuning: Tuning) -> dict[str, Any]:
         "reasons": list(found.reasons),
         "prompts": tuning.prompts,
         "seconds": tuning.elapsed,
-        "candidates": [each.to_dict(is_seeded=tuning.params.seed is not None) for each in tuning.candidates],
+        "candidates": [each.to_dict() for each in tuning.candidates],
     }
