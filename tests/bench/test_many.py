@@ -48,6 +48,20 @@ def test_behind_the_last_seed_comes_the_first():
     assert [run.tokens for run in measured(last, repeats=2)[TOGETHER]] == [60, 60]
 
 
+def test_seeds_are_those_that_were_asked_for():
+    """None where none was, as in generate."""
+    for seed, expected in ((None, {None}), (7, {7, 8})):
+        seen = []
+        many = replace(plan(), params=replace(PARAMS, seed=seed))
+        start = many.model.start
+        many.model.start = lambda tokens, params, start=start, seen=seen, **more: (
+            seen.append(params.seed) or start(tokens, params, **more)
+        )
+        for repeat in range(2):
+            many.arms()[TOGETHER](repeat)
+        assert {*seen} == expected
+
+
 def test_the_report_divides_speeds_of_one_repeat():
     runs = {
         ALONE: [Run(10, 1.0), Run(10, 2.0)],

@@ -9,9 +9,8 @@ from typing import Any
 
 from truedraw.bench.bootstrap import median_interval
 from truedraw.bench.lengths import short, whole
-from truedraw.bench.pairs import PLAIN
+from truedraw.bench.pairs import PLAIN, repeated
 from truedraw.bench.peers.arms import Peer
-from truedraw.generate.derived_seeds import seed_after
 from truedraw.generate.model import Model
 from truedraw.generate.speculation import Speculation
 from truedraw.sampling.params import SamplingParams
@@ -39,7 +38,8 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Many:
-    """What is measured: n samples of `tokens` by `params`, every one of exactly max_tokens tokens."""
+    """What is measured: n samples of `tokens` by `params`, every one of exactly max_tokens tokens; of a seed every
+    repeat has its own."""
 
     model: Model
     tokens: tuple[int, ...]
@@ -67,7 +67,7 @@ class Many:
 
     def _own(self, n: int, repeat: int, speculation: Speculation) -> Run:
         forget_closed(self.model.engine)
-        params = replace(whole(self.params), n=n, seed=seed_after(self.params.seed or 0, repeat))
+        params = replace(repeated(whole(self.params), repeat), n=n)
         start, pages = working_seconds(), 0
         run = self.model.start(self.tokens, params, speculative=speculation)
         for _ in run:

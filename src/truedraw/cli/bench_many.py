@@ -16,11 +16,11 @@ from truedraw.errors import BadParameter
 if TYPE_CHECKING:
     from truedraw.bench.peers.arms import Peer
 
-SAMPLES, MAX_TOKENS, SEED, REPEATS = 32, 200, 0, 3
+SAMPLES, MAX_TOKENS, REPEATS = 32, 200, 3
 PROMPT_TOKENS = 200
 ENDS = ("stop", "stop_token_ids", "min_tokens")  # and grammars
 SHARED = ("temperature", "max_tokens", "seed")
-"""What other systems are measured with, too; a seed is ours alone and changes no speed."""
+"""What other systems are measured with, too; a seed is ours alone."""
 EPILOG = """Examples:
 
 truedraw bench many
@@ -48,8 +48,9 @@ def many(
     """Measure many samples of one prompt drawn together.
 
     Plain and speculative, one after the other, and by other systems that are installed, everyone in turn. End tokens
-    are ignored, so that every sample has --max-tokens tokens (200 if not given). A table goes to stderr (not with
-    --json), one JSON object to stdout.
+    are ignored, so that every sample has --max-tokens tokens (200 if not given). Drafts are judged as in generate:
+    without --seed by the rule that keeps most of them. A table goes to stderr (not with --json), one JSON object to
+    stdout.
     """
     from truedraw.bench.many import Many, measured, report
     from truedraw.bench.provenance import machine, settings
@@ -57,7 +58,7 @@ def many(
     from truedraw.cli.speculating import speculation_of
     from truedraw.sampling.params import sampling_params
 
-    given = {"max_tokens": MAX_TOKENS, "seed": SEED, **sampling.given(), "n": own.n}
+    given = {"max_tokens": MAX_TOKENS, **sampling.given(), "n": own.n}
     sampling_params(given)  # what is wrong should be said before the model is loaded
     sampling.refuse_logprobs()
     refuse_unused({**sampling.given(), **({"amateur": model.amateur} if model.amateur else {})}, own.peers)
