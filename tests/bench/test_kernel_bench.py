@@ -132,3 +132,12 @@ def test_the_table_fits_eighty_columns(capsys, monkeypatch) -> None:
         assert line.count("–") == 2
         assert "…" not in line
     assert len(shown) <= len(WORKS) + 10
+
+
+@pytest.mark.parametrize("work", WORKS[1::4], ids=lambda work: work.name)
+def test_an_arm_holds_the_rows_that_it_draws_from(work) -> None:
+    rows = made_up_rows(3, 49152, 8 << 20)
+    arm = draw_arms(work, made_up_rows(3, 49152, 8 << 20))["kernel"]
+    others = [np.full((3, 49152), 7.0, np.float32) for _ in range(20)]
+    assert [arm(call) for call in range(4)] == [draw_arms(work, rows)["kernel"](call) for call in range(4)]
+    assert len(others) == 20

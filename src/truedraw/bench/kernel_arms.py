@@ -71,8 +71,8 @@ def together(work: Work, rows: Rows, board: Ints, what: tuple[bool, int]) -> Arm
     places = [np.array([*map(ADDRESS(), batch)]) for batch in rows.logits]
 
     def drawn(call: int) -> list[list[float]]:
-        assert len(asked) == len(given[TOLD])  # whose arrays are held here
-        given[ROWS][:] = places[call % len(places)]
+        assert len(asked) == len(given[TOLD])  # whose arrays are held here, as those of rows are
+        given[ROWS][:] = places[call % len(rows.logits)]
         given[NAMES][:, POSITION] = call % CHANCES
         given[COUNTS][:], given[TOLD][:] = 0, UNDRAWN
         draw(board, given, not len(board))
