@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import subprocess
+import sys
 from dataclasses import replace
+from textwrap import dedent
 from time import perf_counter, sleep
 
 import numpy as np
@@ -141,3 +145,19 @@ def test_an_arm_holds_the_rows_that_it_draws_from(work) -> None:
     others = [np.full((3, 49152), 7.0, np.float32) for _ in range(20)]
     assert [arm(call) for call in range(4)] == [draw_arms(work, rows)["kernel"](call) for call in range(4)]
     assert len(others) == 20
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallopt"), reason="another allocator than glibc's")
+def test_numpy_takes_no_fresh_pages_for_the_largest_steps() -> None:
+    program = """
+    import numpy as np, resource
+    from truedraw.bench.kernels import keep_memory
+    keep_memory()
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        steps = [np.ones(10 << 20) for _ in range(3)]
+        del steps
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+    """
+    done = subprocess.run([sys.executable, "-c", dedent(program)], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 20

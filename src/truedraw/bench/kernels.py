@@ -5,6 +5,8 @@ Kernels and torch get as many threads as generation has; the kernels' time on on
 
 from __future__ import annotations
 
+import ctypes
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,8 +14,6 @@ from functools import partial
 from time import perf_counter, sleep
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from truedraw.bench.bootstrap import median_interval
 from truedraw.bench.kernel_arms import ALONE, KERNEL, PASS, Arm, draw_arms, residual_arms
@@ -31,7 +31,8 @@ REPEATS = 15
 WARM_UP = 2  # calls of everyone that do not count
 COLD_BYTES = 64 << 20  # more than the caches of most processors
 MICROSECONDS = 1e6
-MOST_KEPT = 31 << 20  # bytes; from 32 MiB on they go back at once
+TRIMMED_FROM, MOST_MAPPED = -1, -4  # of glibc's mallopt: M_TRIM_THRESHOLD, M_MMAP_MAX
+LARGEST_INT = (1 << 31) - 1
 WAIT, LONGEST_WAIT = 1e-4, 0.1  # seconds for a helper, which looks for a short while only, and may not come
 NOTHING: Mapping[str, Callable[[], None]] = MappingProxyType({})
 STEP_BY_STEP_GOAL = 5.0  # times numpy's speed
@@ -97,9 +98,12 @@ def cases(plan: Plan) -> Iterator[Case]:
 
 
 def keep_memory() -> None:
-    """Glibc keeps what is freed from now on, of arrays up to this size: else numpy waits in some runs, and not in
-    others, for a fresh page behind each step."""
-    np.empty(MOST_KEPT, np.uint8)
+    """Glibc keeps what is freed from now on, however large: else numpy waits, behind some steps and not behind others,
+    for fresh pages."""
+    change = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
+    if change is not None:
+        change(MOST_MAPPED, 0)
+        change(TRIMMED_FROM, LARGEST_INT)
 
 
 def gather(crew: Crew) -> None:
