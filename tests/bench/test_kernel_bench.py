@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from textwrap import dedent
 from time import perf_counter, sleep
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from truedraw.bench.kernel_peers import numpy_draw, numpy_judge
 from truedraw.bench.kernel_rows import laws, made_up_rows
 from truedraw.bench.kernel_works import RESIDUAL, WORKS
 from truedraw.bench.kernels import Case, Plan, gather, kernel_report, measured
-from truedraw.cli.kernel_table import print_kernels
+from truedraw.cli.kernel_table import cells, print_kernels
 from truedraw.threads.crew import Crew
 
 VOCAB = 700
@@ -119,6 +120,20 @@ def test_without_torch_it_says_so(monkeypatch) -> None:
     own = {"kernel", "kernel alone"}
     assert all({*case.seconds} | own == {*own, "numpy", "pass"} for case in done)
     assert kernel_report(done, SMALL)["torch"] == "not installed, so not measured"
+
+
+def test_torch_is_measured_on_one_thread_too(monkeypatch) -> None:
+    """Where processors are shared, its threads wait for one another; the table shows who is faster."""
+    called: list[int] = []
+    threads = SimpleNamespace(get_num_threads=lambda: 7, set_num_threads=called.append)
+    monkeypatch.setitem(sys.modules, "torch", threads)
+    monkeypatch.setattr(measure, "torch_version", lambda: "2.0")
+    with measure.torch_threads(4) as before:
+        for name in ("torch", "torch alone"):
+            before[name]()
+    assert called == [4, 1, 7]
+    seconds = {"kernel": [1.0], "pass": [1.0], "numpy": [9.0], "torch": [400.0], "torch alone": [4.0]}
+    assert cells(Case("temperature", 10, 1, seconds).to_dict())[-2:] == ["9.0", "4.0"]
 
 
 def test_the_table_fits_eighty_columns(capsys, monkeypatch) -> None:

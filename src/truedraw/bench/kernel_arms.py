@@ -33,6 +33,8 @@ Arm = Callable[[int], object]
 """One call on the batch of a number."""
 KERNEL, ALONE, PASS = "kernel", "kernel alone", "pass"
 """Names of our arms, with helpers and on one thread, and of what they are compared with."""
+TORCH, TORCH_ALONE = "torch", "torch alone"
+"""Of torch's, with as many threads and on one; whoever calls them sees to the threads."""
 CHANCES = 101  # names of noise in turn: with always the same one the processor learns to foresee every branch
 LAWS_OF_LOGITS = 4  # p and q in float64 take as much memory as so many batches of logits
 
@@ -51,7 +53,7 @@ def draw_arms(work: Work, rows: Rows, board: Ints = NOBODY) -> dict[str, Arm]:
     }
     if has_torch():
         tensors = _tensors(rows)
-        arms["torch"] = lambda call: torch_draw(tensors[call % len(tensors)], work, given)
+        arms[TORCH] = arms[TORCH_ALONE] = lambda call: torch_draw(tensors[call % len(tensors)], work, given)
     return arms
 
 
@@ -115,7 +117,7 @@ def residual_arms(rows: Rows) -> dict[str, Arm]:
         import torch
 
         given = [tuple(torch.from_numpy(part) for part in (*map(np.float32, pair[:2]), pair[2])) for pair in pairs]
-        arms["torch"] = lambda call: torch_judge(given[call % len(given)])
+        arms[TORCH] = arms[TORCH_ALONE] = lambda call: torch_judge(given[call % len(given)])
     return arms
 
 

@@ -1,6 +1,6 @@
 """Time of the fused kernels against numpy step by step and torch, in one run, call by call in turn.
 
-Kernels and torch get as many threads as generation has; the kernels' time on one is told beside that.
+Kernels and torch get as many threads as generation has; the time of both on one is told beside that.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from truedraw.bench.bootstrap import median_interval
-from truedraw.bench.kernel_arms import ALONE, KERNEL, PASS, Arm, draw_arms, residual_arms
+from truedraw.bench.kernel_arms import ALONE, KERNEL, PASS, TORCH, TORCH_ALONE, Arm, draw_arms, residual_arms
 from truedraw.bench.kernel_peers import torch_version
 from truedraw.bench.kernel_rows import made_up_rows
 from truedraw.bench.kernel_works import RESIDUAL, WORKS
@@ -87,14 +87,15 @@ def cases(plan: Plan) -> Iterator[Case]:
 
     crew = crew_of(processors())
     keep_memory()
-    with torch_threads(crew.num_threads):
+    with torch_threads(crew.num_threads) as before:
         for vocab_size in plan.vocab_sizes:
             for count in plan.row_counts:
                 rows = made_up_rows(count, vocab_size, plan.cold_bytes)
                 for work in WORKS:
-                    seconds = measured(draw_arms(work, rows, crew.board), plan.repeats, {KERNEL: partial(gather, crew)})
+                    arms = draw_arms(work, rows, crew.board)
+                    seconds = measured(arms, plan.repeats, {**before, KERNEL: partial(gather, crew)})
                     yield Case(work.name, vocab_size, count, seconds)
-                yield Case(RESIDUAL, vocab_size, count, measured(residual_arms(rows), plan.repeats))
+                yield Case(RESIDUAL, vocab_size, count, measured(residual_arms(rows), plan.repeats, before))
 
 
 def keep_memory() -> None:
@@ -140,17 +141,17 @@ def nothing() -> None:
 
 
 @contextmanager
-def torch_threads(number: int) -> Iterator[None]:
-    """Torch, if installed, gets so many for a while."""
+def torch_threads(number: int) -> Iterator[Mapping[str, Callable[[], None]]]:
+    """What is done before torch's arms, so that one has so many and one has one. Where others have the processors, too,
+    threads that wait for one another take up to a hundred times as long."""
     if torch_version() is None:
-        yield
+        yield NOTHING
         return
     import torch
 
     before = torch.get_num_threads()
-    torch.set_num_threads(number)
     try:
-        yield
+        yield {TORCH: partial(torch.set_num_threads, number), TORCH_ALONE: partial(torch.set_num_threads, 1)}
     finally:
         torch.set_num_threads(before)
 

@@ -41,9 +41,9 @@ def kernels(own: KernelFlags) -> None:
     """Measure the sampling kernels against numpy step by step and, where it is installed, torch.
 
     Made-up rows of logits are drawn from in several ways, and draft tokens are judged; everyone in turn, on rows that
-    come from memory. Kernels and torch have as many threads as generation; the kernels' time on one stands beside that
-    in the JSON. A table goes to stderr (not with --json), one JSON object to stdout. No model is needed. ctrl-C reports
-    the cases so far.
+    come from memory. Kernels and torch have as many threads as generation; the time of both on one stands beside that
+    in the JSON, and the table shows torch as it is faster. A table goes to stderr (not with --json), one JSON object to
+    stdout. No model is needed. ctrl-C reports the cases so far.
     """
     from truedraw.bench.kernels import kernel_report
     from truedraw.bench.provenance import machine

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from truedraw.cli.table import show, titled
 from truedraw.sampling.values import UNKNOWN
 
-OTHERS = ("numpy", "torch")
+OTHERS = ("numpy",), ("torch", "torch alone")  # of each the fastest
 ROUND = 99.95  # from here on without decimals
 COLUMNS = ("µs a row", "passes", "numpy (95 %)", "torch (95 %)")
 
@@ -35,7 +35,13 @@ def shape_of(case: Mapping[str, Any]) -> str:
 def cells(case: Mapping[str, Any]) -> list[str]:
     """One case."""
     own, passes = case["microseconds_per_row"]["kernel"]["median"], case["passes"]["median"]
-    return [f"{own:.1f}", f"{passes:.1f}", *(gain(case["speedup_over"].get(name)) for name in OTHERS)]
+    return [f"{own:.1f}", f"{passes:.1f}", *(gain(least(case["speedup_over"], names)) for names in OTHERS)]
+
+
+def least(ratios: Mapping[str, Mapping[str, float | None]], names: Sequence[str]) -> Mapping[str, float | None] | None:
+    """Of those of some names, that of who is the fastest; None where nobody is there."""
+    found = [ratios[name] for name in names if name in ratios]
+    return min(found, key=lambda ratio: ratio["median"] or 0.0, default=None)
 
 
 def gain(ratio: Mapping[str, float | None] | None) -> str:
