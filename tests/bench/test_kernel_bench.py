@@ -136,11 +136,13 @@ def test_torch_is_measured_on_one_thread_too(monkeypatch) -> None:
     assert cells(Case("temperature", 10, 1, seconds).to_dict())[-2:] == ["9.0", "4.0"]
 
 
-def test_the_table_fits_eighty_columns(capsys, monkeypatch) -> None:
+@pytest.mark.parametrize("torch", [[0.0996, 0.2, 0.03], [0.0036, 0.0026, 0.004]])
+def test_the_table_fits_eighty_columns(capsys, monkeypatch, torch) -> None:
     """With everyone there and long numbers, no name is cut and no line wraps."""
     monkeypatch.setenv("COLUMNS", "80")
     seconds = {"kernel": [9e-5, 1e-4, 1.1e-4] * 5, "pass": [1e-5] * 15}
-    others = {"numpy": [0.02, 0.012, 0.011] * 5, "torch": [0.0996, 0.2, 0.03] * 5}
+    numpy = [0.02, 0.012, 0.011] if max(torch) > 0.01 else [0.0015, 0.0012, 0.0014]
+    others = {"numpy": numpy * 5, "torch": torch * 5}
     done = [Case(work.name, 151936, 64, {**seconds, **others}) for work in WORKS]
     report = {**kernel_report(done, Plan()), "torch": "2.0"}
     print_kernels(report, "never")

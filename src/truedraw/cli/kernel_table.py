@@ -9,7 +9,7 @@ from truedraw.cli.table import show, titled
 from truedraw.sampling.values import UNKNOWN
 
 OTHERS = ("numpy",), ("torch", "torch alone")  # of each the fastest
-ROUND = 99.95  # from here on without decimals
+ROUND = 9.95  # from here on without decimals
 COLUMNS = ("µs a row", "passes", "numpy (95 %)", "torch (95 %)")
 
 
@@ -53,7 +53,7 @@ def gain(ratio: Mapping[str, float | None] | None) -> str:
 
 
 def times(ratio: float | None) -> str:
-    """A ratio in at most four characters, so that the table fits 80 columns."""
+    """A ratio in few characters, so that the table fits 80 columns."""
     if ratio is None:
         return UNKNOWN
     return f"{ratio:.1f}" if ratio < ROUND else f"{ratio:.0f}"
