@@ -104,6 +104,25 @@ def test_helpers_look_before_the_kernels_are_called() -> None:
     assert calls == ["A", "a", "b"] * (1 + measure.WARM_UP)
 
 
+def test_kernels_with_helpers_and_without_come_behind_the_same(monkeypatch) -> None:
+    """Whoever came right behind the other would find all code at hand."""
+    turns: list[list[str]] = []
+
+    def noted(arms, _, before=measure.NOTHING):
+        turns.append([])
+        for name in arms:
+            before.get(name, measure.nothing)()
+            turns[-1].append(name)
+        return {name: [1.0] for name in arms}
+
+    monkeypatch.setattr(measure, "measured", noted)
+    monkeypatch.setattr(measure, "numpy_draw", lambda *_: turns[-1].append("numpy"))
+    list(measure.cases(SMALL))
+    for turn in turns[: len(WORKS)]:
+        assert turn[:3] == ["kernel", "numpy", "kernel alone"]
+        assert turn[-2:] == ["numpy", "pass"]
+
+
 def test_nobody_is_waited_for_on_one_thread() -> None:
     begun = perf_counter()
     gather(Crew(1))

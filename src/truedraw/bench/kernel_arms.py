@@ -42,18 +42,19 @@ LAWS_OF_LOGITS = 4  # p and q in float64 take as much memory as so many batches 
 def draw_arms(work: Work, rows: Rows, board: Ints = NOBODY) -> dict[str, Arm]:
     """Everyone's way of drawing a token from each row; and one pass over the row, for comparison.
 
-    board: of a crew (threads/) that the kernels may share work with.
+    numpy and the pass come last, so that the kernels with helpers are behind them whoever is there. board: of a crew
+    (threads/) that the kernels may share work with.
     """
     given = rows if work.edited else None
     arms: dict[str, Arm] = {
         KERNEL: own_draws(work, rows, board),
         ALONE: own_draws(work, rows, NOBODY),
-        "numpy": lambda call: numpy_draw(rows.at(call), work, rows.uniforms, given),
-        PASS: lambda call: rows.at(call).max(axis=1),
     }
     if has_torch():
         tensors = _tensors(rows)
         arms[TORCH] = arms[TORCH_ALONE] = lambda call: torch_draw(tensors[call % len(tensors)], work, given)
+    arms["numpy"] = lambda call: numpy_draw(rows.at(call), work, rows.uniforms, given)
+    arms[PASS] = lambda call: rows.at(call).max(axis=1)
     return arms
 
 
