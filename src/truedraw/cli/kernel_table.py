@@ -65,7 +65,7 @@ def remarks(found: Mapping[str, Any]) -> list[str]:
     alone = found["goals"]["passes_of_temperature_alone_on_one_thread"]
     return [
         f"over numpy step by step: {gains['least']:.1f} to {gains['most']:.1f} times; goal {gains['goal']:g}",
-        f"temperature alone, in passes over the row: {passes['least']:.1f} to {passes['most']:.1f}, "
+        f"the token alone, by temperature, in passes over the row: {passes['least']:.1f} to {passes['most']:.1f}, "
         f"goal {passes['goal']:g}",
         f"the same on one thread: {alone['least']:.1f} to {alone['most']:.1f}",
         f"torch: {found['torch']}",
