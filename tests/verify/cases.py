@@ -95,7 +95,8 @@ TREES = [
           lambda drawing, node, above: node < 3 or (node == 3) == (drawing.tokens[0] == drawing.tokens[1])),
 ]  # fmt: skip
 
-# Exact, but here the order of rules by tokens kept can turn: a sibling appears because of what another one's subtree
+# Exact, but here the order of rules by tokens kept can turn (it can, too, where a later sibling is drafted further than
+# an earlier one, see test_acceptance.py): a sibling appears because of what another one's subtree
 # holds, which traversal has judged by then and a rule from the top has not.
 ENTANGLED = [
     Shape("second sibling after what grew below the first", ((ROOT, "q"), (0, "q"), (ROOT, "w"), (2, "q")),

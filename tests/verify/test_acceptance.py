@@ -13,7 +13,7 @@ from truedraw.registry import find
 from truedraw.verify import multipath
 from verify import closed_forms
 from verify.cases import ALL, CERTAIN, CHAINS, FLAT, ORDERED, PATHS, TABLES, TAKES, affordable, drawn
-from verify.one_round import TEXT, emitted, expected_tokens, verdicts
+from verify.one_round import TEXT, distance, emitted, expected_tokens, verdicts
 
 ROUNDING = 1e-12
 CLEAR = 1e-3
@@ -103,6 +103,14 @@ def test_block_verification_keeps_at_least_as_many_as_token_wise(shape: Shape) -
 def test_traversal_keeps_at_least_as_many_as_recursive_rejection(shape: Shape) -> None:
     for tables in filter(lambda each: affordable(each, shape), TABLES):
         assert tokens("traversal", tables, shape) >= tokens("recursive", tables, shape) - ROUNDING, tables
+
+
+def test_where_a_later_sibling_is_drafted_further_recursive_rejection_may_keep_more() -> None:
+    tables = drawn("two tokens", 2, 3, 43)
+    leaf_first = tree("a leaf, then its sibling drafted on", (ROOT, "q"), (0, "w"), (0, "w"), (2, "q"))
+    assert distance(tables, law("traversal", tables, leaf_first)) < ROUNDING
+    more = tokens("recursive", tables, leaf_first) - tokens("traversal", tables, leaf_first)
+    assert more == pytest.approx(0.130, abs=5e-4)
 
 
 def test_for_independent_drafts_other_rules_may_keep_more_than_traversal() -> None:
