@@ -17,7 +17,7 @@ def names(tree):
     read = {node.id for node in found if isinstance(node.ctx, ast.Load)}
     made = {node.id for node in found if isinstance(node.ctx, ast.Store)}
     return read, made | {
-        each.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for each in node.names
+        each.name for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom) for each in node.names
     }
 
 
