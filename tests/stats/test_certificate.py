@@ -17,6 +17,7 @@ from truedraw.draft.none import NoDrafter
 from truedraw.engine.logits_cache import LogitsCache
 from truedraw.engine.tabular import TabularEngine
 from truedraw.errors import BadFile, BadParameter, BadPrompt
+from truedraw.generate import preparing
 from truedraw.generate.speculation import Speculation, speculation
 from truedraw.models.toy import TOY_TABLE
 from truedraw.protocol import Proposal, Purpose, Scores
@@ -28,6 +29,7 @@ from truedraw.stats.check.enumerated import SHORT, distance_of, enumeration
 from truedraw.stats.check.html import to_html
 from truedraw.stats.check.hypotheses import Test as Hypothesis
 from truedraw.stats.check.planted import BUGS
+from truedraw.stats.check.seeds import seed_equality
 from truedraw.stats.check.self_draft import SelfDrafter
 from truedraw.stats.check.settings import LARGE
 from truedraw.testing import drafter_checks, random_table
@@ -253,6 +255,39 @@ def test_an_engine_whose_rows_depend_on_their_company_breaks_seed_equality() -> 
     assert "differ" in finding.says
 
 
+def one_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of all samples of a request."""
+    monkeypatch.setattr(preparing, "PhiloxRandomness", lambda seed, _index: PhiloxRandomness(seed, 0))
+
+
+def another_temperature(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tenth off."""
+    laws = preparing.laws
+    monkeypatch.setattr(preparing, "laws", lambda *given: [law.tempered(0.9) for law in laws(*given)])
+
+
+@pytest.mark.parametrize("fault", [one_noise, another_temperature])
+def test_requests_that_draw_otherwise_than_the_check_does_are_found(fault, monkeypatch: pytest.MonkeyPatch) -> None:
+    fault(monkeypatch)
+    findings = seed_equality(subject(), SMALL)
+    assert [finding.name for finding in findings if not finding.passed] == ["by the check itself"]
+
+
+LAWS = [
+    {"xtc_probability": 0.5, "temperature": 2.0},
+    {"min_tokens": 60, "stop_token_ids": [3], "repetition_penalty": 1.4},
+    {"schedule": {"temperature": [[0, 0.5], [20, 1.5]]}, "presence_penalty": 0.5},
+    {"mirostat": 2, "n": 2, "best_of": 3},
+]
+
+
+@pytest.mark.parametrize("params", LAWS, ids=str)
+def test_requests_of_every_law_draw_as_the_check_does(params) -> None:
+    *_, finding = seed_equality(subject(**params), SMALL)
+    assert finding.passed
+    assert "4 texts of 192 tokens identical" in finding.says
+
+
 def test_rows_that_are_kept_and_taken_for_others_break_equality_in_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     step = LogitsCache.step
     monkeypatch.setattr(LogitsCache, "step", lambda self, node, token: step(self, node, token - token % 2))
@@ -369,7 +404,11 @@ def test_drafts_that_no_rule_can_verify_have_no_law() -> None:
 def test_plain_sampling_can_be_checked_too() -> None:
     found = check(subject({"method": "none"}), SMALL)
     assert found.passed, [each for section in found.sections for each in section.findings if each.passed is False]
-    assert [finding.name for finding in by_key(found)["b"].findings] == ["0 draft tokens", "in a batch"]
+    assert [finding.name for finding in by_key(found)["b"].findings] == [
+        "0 draft tokens",
+        "in a batch",
+        "by the check itself",
+    ]
 
 
 REGEX = r"[a-z ]{12,300}"  # three words at least

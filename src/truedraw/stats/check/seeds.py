@@ -1,5 +1,5 @@
-"""(b) With a seed the text is one and the same, speculative or plain, alone or in a batch: compared
-token by token on the user's model."""
+"""(b) With a seed the text is one and the same, speculative or plain, alone or in a batch, asked for or drawn by the
+check itself: compared token by token on the user's model."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
+from truedraw.draft.none import NoDrafter
 from truedraw.generate.result import Result
 from truedraw.generate.speculation import OFF, Speculation
 from truedraw.protocol import Engine, Proposal, Work
 from truedraw.sampling.params import SamplingParams
-from truedraw.stats.check.drawing import forks
+from truedraw.stats.check.drawing import Recipe, draw, forks
 from truedraw.stats.check.records import Finding
 from truedraw.stats.check.settings import Settings, spread
 from truedraw.stats.check.subject import Subject
@@ -32,7 +33,7 @@ class Difference:
 
 
 def seed_equality(subject: Subject, settings: Settings) -> list[Finding]:
-    """One finding a draft length, and one of all texts in a batch."""
+    """One finding a draft length, one of all texts in a batch, and one of those that (c) and (d) are drawn like."""
     prompts = spread(subject.prompts, settings.equality_prompts)
     params = _asked(subject.params, settings)
     if not subject.guided:  # a grammar ends its texts
@@ -46,7 +47,8 @@ def seed_equality(subject: Subject, settings: Settings) -> list[Finding]:
         for length in lengths
     ]  # fmt: skip
     together = _together(subject, prompts, params, lengths[len(lengths) // 2])
-    return [*alone, _judged(subject, "in a batch", plain * TWICE, together)]
+    batch = _judged(subject, "in a batch", plain * TWICE, together)
+    return [*alone, batch, _drawn_here(replace(subject, params=params), settings.seed, plain)]
 
 
 def _together(subject: Subject, prompts: Sequence[Sequence[int]], params: SamplingParams, length: int) -> list[Result]:
@@ -57,6 +59,17 @@ def _together(subject: Subject, prompts: Sequence[Sequence[int]], params: Sampli
         while batch.step():
             pass
     return [run.result() for run in runs]
+
+
+def _drawn_here(subject: Subject, seed: int, plain: Sequence[Result]) -> Finding:
+    """Whether requests have the law and the noise of each sample that the texts of (c) and (d) are drawn with."""
+    texts = []
+    for result in plain:
+        lengths = [len(choice.tokens) for choice in result.choices]
+        recipe = Recipe(subject.law, NoDrafter, PLAIN.verifier(seed), 0, max(1, *lengths))
+        drawn = draw(subject.model.engine, recipe, result.prompt_tokens, seed, len(lengths))
+        texts.append([text[:length] for text, length in zip(drawn.texts, lengths, strict=True)])
+    return _compared(subject, "by the check itself", plain, texts, "as those of (c) and (d) are drawn")
 
 
 def _asked(params: SamplingParams, settings: Settings) -> SamplingParams:
@@ -79,14 +92,22 @@ def _coupled(subject: Subject, length: int) -> Speculation:
 
 
 def _judged(subject: Subject, name: str, plain: Sequence[Result], fast: Sequence[Result]) -> Finding:
+    accepted = sum(r.stats.accepted for r in fast)
+    texts = [[choice.tokens for choice in r.choices] for r in fast]
+    found = _compared(subject, name, plain, texts, f"{accepted} drafts accepted")
+    return replace(found, figures={**found.figures, "accepted": accepted})
+
+
+def _compared(
+    subject: Subject, name: str, plain: Sequence[Result], others: Sequence[Sequence[Sequence[int]]], how: str
+) -> Finding:
     found = [
-        _difference(subject.model.engine, index, *pair) for index, pair in enumerate(zip(plain, fast, strict=True))
+        _difference(subject.model.engine, index, *pair) for index, pair in enumerate(zip(plain, others, strict=True))
     ]
     differences = [each for group in found for each in group]
     texts, tokens = sum(len(r.choices) for r in plain), sum(r.stats.tokens for r in plain)
-    accepted = sum(r.stats.accepted for r in fast)
-    figures: dict[str, float] = {"texts": texts, "tokens": tokens, "accepted": accepted, "different": len(differences)}
-    says = f"{texts} texts of {tokens} tokens identical ({accepted} drafts accepted)"
+    figures: dict[str, float] = {"texts": texts, "tokens": tokens, "different": len(differences)}
+    says = f"{texts} texts of {tokens} tokens identical ({how})"
     if differences:
         first = min(differences, key=lambda each: each.token)
         figures |= {"first_token": first.token, "logit_margin": first.logit_margin}
@@ -97,14 +118,14 @@ def _judged(subject: Subject, name: str, plain: Sequence[Result], fast: Sequence
     return Finding(name, None if differences and not subject.equal_bits else not differences, says, figures)
 
 
-def _difference(engine: Engine, prompt: int, plain: Result, fast: Result) -> list[Difference]:
+def _difference(engine: Engine, prompt: int, plain: Result, others: Sequence[Sequence[int]]) -> list[Difference]:
     """The first difference of every pair of texts that has one."""
     found = []
-    for one, other in zip(plain.choices, fast.choices, strict=True):
-        places = [i for i, (a, b) in enumerate(zip_longest(one.tokens, other.tokens)) if a != b]
+    for one, other in zip(plain.choices, others, strict=True):
+        places = [i for i, (a, b) in enumerate(zip_longest(one.tokens, other)) if a != b]
         if places:
             at = places[0]
-            tokens = [*one.tokens[at : at + 1], *other.tokens[at : at + 1]]
+            tokens = [*one.tokens[at : at + 1], *other[at : at + 1]]
             margin = _margin(engine, [*plain.prompt_tokens, *one.tokens[:at]], tokens)
             found.append(Difference(prompt, one.index, at, margin))
     return found
