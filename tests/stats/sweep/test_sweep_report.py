@@ -47,6 +47,13 @@ def test_the_page_is_safe_and_has_every_point():
     assert "nan" not in page
 
 
+def test_samples_of_a_lossy_rule_are_marked():
+    mine, theirs = point_reports([*RECORDS, record(1.0, 2, [1], exact=False), record(0.2, 2, [1], exact=True)], AXES)
+    assert [each.to_dict()["lossy"] for each in (mine, theirs)] == [0, 1]
+    assert "Lossy: 1 of them do not have the model's distribution" in to_html([mine, theirs], {})
+    assert "Lossy" not in to_html([mine], {})
+
+
 def test_the_example_is_the_first_sample_with_a_text():
     blank = [record(1.0, 0, [9], text="\n"), record(0.2, 0, [], text="")]
     cold, hot = point_reports([record(1.0, 1, [1], text="b"), record(1.0, 2, [1], text="a"), *blank], AXES)

@@ -119,7 +119,9 @@ def _example(point: PointReport) -> str:
 
 def _summary(points: Sequence[PointReport]) -> str:
     samples, failed = sum(point.samples for point in points), sum(point.failed for point in points)
-    return f"{samples} samples at {len(points)} points" + (f"; {failed} failed." if failed else ".")
+    lossy = sum(point.lossy for point in points)
+    mark = f" <b>Lossy: {lossy} of them do not have the model's distribution.</b>" if lossy else ""
+    return f"{samples} samples at {len(points)} points" + (f"; {failed} failed." if failed else ".") + mark
 
 
 def _name(values: Values) -> str:

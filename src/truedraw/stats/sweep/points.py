@@ -22,12 +22,14 @@ class PointReport:
 
     distinct, self_bleu: of the samples of each prompt, averaged over the prompts (diversity.py). logprob: the model's
     own log probability a token, before the transforms. entropy: of the law that was sampled, nats a token, estimated
-    as the mean of minus the log probability that each token had in it. stopped: share that ended by themselves.
+    as the mean of minus the log probability that each token had in it. stopped: share that ended by themselves. lossy:
+    samples of a rule that does not keep the model's distribution.
     """
 
     values: Values
     samples: int
     failed: int
+    lossy: int
     tokens: float | None  # a sample
     stopped: float | None
     distinct: dict[int, float | None]
@@ -51,6 +53,7 @@ class _Gathered:
     sampling_logprobs: list[float] = field(default_factory=list)
     lengths: list[int] = field(default_factory=list)
     failed: int = 0
+    lossy: int = 0
     stopped: int = 0
     example: tuple[bool, int, int, str] | None = None  # whether it is blank, prompt, sample, text
 
@@ -62,6 +65,7 @@ class _Gathered:
         self.logprobs.append(sum(record["logprobs"]))
         self.sampling_logprobs.append(sum(record["sampling_logprobs"]))
         self.lengths.append(len(record["token_ids"]))
+        self.lossy += not record.get("exact", True)
         self.stopped += record["finish_reason"] == "stop"
         here = (not record["text"].strip(), record["prompt"], record["sample"], record["text"])
         self.example = here if self.example is None else min(self.example, here)
@@ -72,6 +76,7 @@ class _Gathered:
             values=values,
             samples=count,
             failed=self.failed,
+            lossy=self.lossy,
             tokens=fmean(self.lengths) if count else None,
             stopped=self.stopped / count if count else None,
             distinct={n: _mean([distinct(texts, n) for texts in by_prompt]) for n in ORDERS},
