@@ -9,16 +9,27 @@ from testing.failures import failures
 from truedraw.testing import drafter_checks
 
 LONG, LAST, DRAWN = "long drafts follow their laws, plain", "the last of many texts follows its laws", "draws follow"
+MUCH = "drafts behind a long text follow their laws"
+
+
+class WrongInLongTexts(mutants.Deep):
+    """Behind 40 tokens."""
+
+    def wrong(self, node):
+        return self.place > 40
+
+
 CAUGHT = {
     mutants.WrongFromTheFifthOn: LONG,
     mutants.WrongWithALargeBudget: LONG,
     mutants.WrongInLargeBatches: LAST,
+    WrongInLongTexts: MUCH,
 }
 
 
 def failing(make, vocab: int) -> dict[str, str]:
     checks = drafter_checks(lambda: make(vocab), vocab)
-    return failures([check for check in checks if check.name.startswith((LONG, LAST, DRAWN))], AssertionError)
+    return failures([check for check in checks if check.name.startswith((LONG, LAST, MUCH, DRAWN))], AssertionError)
 
 
 @pytest.mark.parametrize("vocab", [2, 3])

@@ -270,7 +270,8 @@ def test_a_wrong_law_shows_over_some_targets_only() -> None:
     found = failing(drafter_checks(LawOfTheFirstSibling))
     rounds = {f"exact rounds, {name}" for name in ("plain", "hot", "cold", "top_k", "top_p")}
     long = {f"long drafts follow their laws, {name}" for name in ("plain", "cold", "looking ahead")}
-    assert found == {*rounds, *long, "exact law, round behind round", "the last of many texts follows its laws"}
+    long |= {"drafts behind a long text follow their laws", "the last of many texts follows its laws"}
+    assert found == {*rounds, *long, "exact law, round behind round"}
 
 
 class ForkSharesTheText(TabularEngine):

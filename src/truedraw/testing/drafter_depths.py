@@ -24,12 +24,15 @@ MOST = 2500  # branches
 BUDGETS = (10, 7, 6, 5, 4, 3, 2)  # the largest that can be enumerated is
 SETTINGS = {"plain": Asked(0), "cold": Asked(0, 0.6), "looking ahead": Asked(0, ahead=True)}
 FOLLOWED = (0, 1, 0, 0, 2, 0, 1, 1, 0, 0, 1, 0)  # of every token more than one other, and not equally often
+MUCH = FOLLOWED * 25  # long enough for whatever a drafter counts by, windows and pages
+FEWER = 8  # times fewer branches of it
 OTHERS = (3, 7, 0, 5, 2)  # budgets of the texts before the one that is looked at
 ROUNDING = 1e-9  # of a law, given what was drawn before
 SMALLEST = 1e-9  # chance of a draft, below which its rounding shows
 
 Key = tuple[tuple[int, ...], tuple[int, ...], bytes, float | None]
 """The path to a draft, its earlier siblings, its law, and its confidence, which must be known before it is drawn."""
+Text = tuple[int, ...]
 Weighed = dict[Key, tuple[Floats, Floats]]  # the law, and the chances of the tokens
 Branches = list[tuple[Proposal, float]]
 
@@ -39,41 +42,47 @@ class TooMany(Exception):
 
 
 def depth_checks(make: Callable[[], Drafter], vocab_size: int) -> list[Check]:
-    """Of one text, as it is asked in several ways, and of one that is the last of many."""
+    """Of one text, as it is asked in several ways, of a long one, and of one that is the last of many."""
     checks = [
         Check(f"long drafts follow their laws, {name}", partial(_alone, make, vocab_size, asked))
         for name, asked in SETTINGS.items()
     ]
-    return [*checks, Check("the last of many texts follows its laws", partial(_last, make, vocab_size))]
+    much = Check("drafts behind a long text follow their laws", partial(_behind_much, make, vocab_size))
+    return [*checks, much, Check("the last of many texts follows its laws", partial(_last, make, vocab_size))]
 
 
 def _alone(make: Callable[[], Drafter], vocab: int, asked: Asked) -> None:
-    _look(make, vocab, asked, ())
+    _look(make, vocab, asked, (), MOST)
+
+
+def _behind_much(make: Callable[[], Drafter], vocab: int) -> None:
+    _look(make, vocab, Asked(0), (), MOST // FEWER, MUCH)
 
 
 def _last(make: Callable[[], Drafter], vocab: int) -> None:
-    _look(make, vocab, Asked(0), OTHERS)
+    _look(make, vocab, Asked(0), OTHERS, MOST // (1 + len(OTHERS)))
 
 
-def _look(make: Callable[[], Drafter], vocab: int, asked: Asked, others: Sequence[int]) -> None:
-    most = MOST // (1 + len(others))
+def _look(
+    make: Callable[[], Drafter], vocab: int, asked: Asked, others: Sequence[int], most: int, text: Text = FOLLOWED
+) -> None:
     with fresh(make) as drafter:
         for budget in BUDGETS:
             try:
-                branches = _branches(drafter, vocab, asked._replace(budget=budget), others, most)
+                branches = _branches(drafter, vocab, asked._replace(budget=budget), others, most, text)
             except TooMany:
                 continue
             _require_laws(budget, branches)
             return
 
 
-def _branches(drafter: Drafter, vocab: int, asked: Asked, others: Sequence[int], most: int) -> Branches:
+def _branches(drafter: Drafter, vocab: int, asked: Asked, others: Sequence[int], most: int, text: Text) -> Branches:
     """Of the last text, with their chances; the others have real chance."""
     found: Branches = []
     chances: list[Randomness] = [PhiloxRandomness(61, number) for number in range(len(others))]
 
     def once(walker: Walker) -> None:
-        states = [_state(drafter, vocab, asked, number) for number in range(1 + len(others))]
+        states = [_state(drafter, vocab, asked, number, text) for number in range(1 + len(others))]
         looking = [looked(state, asked) for state in states]
         proposals = drafter.propose(looking, [*others, asked.budget], [*chances, walker.sample(0)])
         found.append((proposals[-1], walker.probability))
@@ -86,10 +95,9 @@ def _branches(drafter: Drafter, vocab: int, asked: Asked, others: Sequence[int],
     return found
 
 
-def _state(drafter: Drafter, vocab: int, asked: Asked, number: int) -> DraftState:
+def _state(drafter: Drafter, vocab: int, asked: Asked, number: int, text: Text) -> DraftState:
     """Each text is a little longer than the one before; the last is the one that is looked at."""
-    text = [token % vocab for token in (*FOLLOWED, *FOLLOWED[:number], LAST)]
-    return behind(drafter, text, asked, vocab)
+    return behind(drafter, [token % vocab for token in (*text, *text[:number], LAST)], asked, vocab)
 
 
 def _require_laws(budget: int, branches: Branches) -> None:
