@@ -16,7 +16,7 @@ def test_the_last_line_is_one_object(cli, tmp_path):
         '{"turns": ["the dog", "and?"], "category": "dogs"}\n'
         '{"prompt": "the dog sat", "category": "dogs"}\n'
     )
-    done = cli("bench", *FAST, "--prompts", prompts, "--repeats", 2, "--batch-sizes", "2,4", "--seed", 0)
+    done = cli("bench", *FAST, "--prompts", prompts, "--repeats", 2, "--batch-sizes", "2,4")
     assert done.code == 0
     found = json.loads(done.out.splitlines()[-1])
     assert {*found["speedup"]} == {"median", "low", "high"}
@@ -32,11 +32,18 @@ def test_the_last_line_is_one_object(cli, tmp_path):
     assert "4 at once" in done.err
 
 
-def test_without_a_seed_it_measures_what_generate_does_without_one(cli):
-    done = cli("bench", *FAST, "--limit", 2, "--temperature", 1)
+def test_without_a_seed_it_measures_what_generate_does_without_one(cli, monkeypatch):
+    done = cli("bench", *FAST, "--limit", 2, "--temperature", 1, "--no-seed")
     found = json.loads(done.out)
     assert (found["sampling"]["seed"], found["identical_texts"]) == (None, None)
     assert "/2" not in done.err
+    both = cli("bench", *FAST, "--seed", 5, "--no-seed")
+    assert both.code == 2
+    assert "--no-seed contradicts --seed 5" in " ".join(both.err.split()).replace(":", "")
+    for name, flags, seed in (("TRUEDRAW_SEED", ("--no-seed",), None), ("TRUEDRAW_NO_SEED", ("--seed", 3), 3)):
+        monkeypatch.setenv(name, "1")
+        assert json.loads(cli("bench", *FAST, "--limit", 1, "--json", *flags).out)["sampling"]["seed"] == seed
+        monkeypatch.delenv(name)
 
 
 @pytest.mark.parametrize("category", ["[/x]", "[red]x", "a[b]c", ":smile:", "[link=x]"])
@@ -51,7 +58,7 @@ def test_a_category_is_shown_as_it_is(cli, tmp_path, category):
 def test_a_long_category_takes_no_room_from_the_figures(cli, tmp_path):
     prompts = tmp_path / "prompts.jsonl"
     prompts.write_text(json.dumps({"prompt": "the cat", "category": "questions about long texts " * 4}))
-    done = cli("bench", *FAST, "--prompts", prompts, "--seed", 3)
+    done = cli("bench", *FAST, "--prompts", prompts)
     assert all(name in done.err for name in ("speed-up", "95 %", "tokens/s", "a round", "accepted", "same", "1/1"))
     assert "…" not in done.err
 

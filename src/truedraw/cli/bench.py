@@ -15,7 +15,8 @@ from truedraw.cli.exit_codes import INTERRUPTED
 from truedraw.cli.flags import CountFlags, Explain, OutputFlags, SpeculationFlags
 from truedraw.cli.grouping import flag, with_flags
 from truedraw.cli.model_flags import ModelFlags
-from truedraw.cli.prompt_flags import MAX_TOKENS, PANEL, PromptFlags
+from truedraw.cli.no_seed import NoSeed, seed_of
+from truedraw.cli.prompt_flags import MAX_TOKENS, PANEL, SEED, PromptFlags
 from truedraw.cli.sampling_flags import SamplingFlags
 from truedraw.cli.sizes import batch_sizes
 from truedraw.errors import BadParameter, TruedrawError
@@ -30,6 +31,8 @@ truedraw bench --temperature 0.7
 
 truedraw bench --prompts questions.jsonl --per-category 10 --repeats 2 --json > result.json
 
+truedraw bench --no-seed --ignore-eos --temperature 1
+
 truedraw bench --batch-sizes 1,8,64 --max-tokens 64 --limit 4
 """
 
@@ -41,6 +44,7 @@ class BenchFlags(PromptFlags):
     repeats: Annotated[
         int, flag("--repeats", help="Pairs a prompt; of a seed, each has its own.", min=1, rich_help_panel=PANEL)
     ] = 1
+    no_seed: NoSeed = False
     explain: Explain = False
     batch_sizes: Annotated[
         str | None,
@@ -77,9 +81,10 @@ def bench(
     """Measure plain against speculative sampling, pair by pair.
 
     Every prompt is sampled in both ways, one right after the other, with 128 tokens at most if not told otherwise.
-    Drafts are judged as in generate: without a seed by the rule that keeps most of them, and every run draws anew; with
-    --seed by the rule that keeps the text, and whether both wrote the same is told. A table goes to stderr (not with
-    --json), one JSON object to stdout. After ctrl-C or an error the pairs so far are reported.
+    Drafts are judged as in generate: with a seed (0 if not given) by the rule that keeps the text, so that both write
+    the same; with --no-seed by the rule that keeps most drafts, and each text ends where it will, unless --ignore-eos
+    gives all of them one length. A table goes to stderr (not with --json), one JSON object to stdout. After ctrl-C or
+    an error the pairs so far are reported.
     """
     if context.invoked_subcommand is not None:
         _nothing_before(context)
@@ -90,7 +95,8 @@ def bench(
     from truedraw.cli.speculating import speculation_of
     from truedraw.sampling.params import sampling_params
 
-    given = {"max_tokens": MAX_TOKENS, **sampling.given(), **count.given()}
+    seed = seed_of(context, sampling.seed, SEED)
+    given = {"max_tokens": MAX_TOKENS, **sampling.given(), **count.given(), "seed": seed}
     sampling_params(given)  # what is wrong should be said before the model is loaded
     sampling.refuse_logprobs()
     sizes, speculation = batch_sizes(own.batch_sizes, given), speculation_of(spec, model.amateur)

@@ -14,9 +14,10 @@ from truedraw.cli.exit_codes import INTERRUPTED
 from truedraw.cli.flags import OUTPUT, CountFlags, ReportFlags
 from truedraw.cli.grouping import flag, with_flags
 from truedraw.cli.model_flags import ModelFlags
+from truedraw.cli.no_seed import NoSeed, seed_of
 from truedraw.cli.prompt_flags import MAX_TOKENS, PANEL, PromptFlags
 from truedraw.cli.sampling_flags import SamplingFlags
-from truedraw.cli.tune_asked import further_configs, seed_of
+from truedraw.cli.tune_asked import further_configs
 from truedraw.cli.tuned import config_file, paragraphs, refuse, write
 
 if TYPE_CHECKING:
@@ -69,14 +70,7 @@ class TuneFlags(PromptFlags):
             rich_help_panel=OUTPUT,
         ),
     ] = Path("truedraw.toml")
-    no_seed: Annotated[
-        bool,
-        flag(
-            "--no-seed",
-            help="Draw anew in every run, as without --seed, though the environment or a file gives one.",
-            rich_help_panel=PANEL,
-        ),
-    ] = False
+    no_seed: NoSeed = False
     overwrite: Annotated[
         bool, flag("--overwrite", "--force", help="Write it even where one is there.", rich_help_panel=OUTPUT)
     ] = False
