@@ -363,8 +363,10 @@ def test_a_draft_model_and_its_knobs_are_covered(knobs) -> None:
     assert found.passed
     sections = by_key(found)
     assert (sections["c"].findings[0].figures["drafted"] > 500) is ("coupled" not in knobs.values())
-    assert all(finding.figures["accepted"] > 0 for finding in sections["b"].findings)
-    laws = {finding.name: finding.figures["laws"] for finding in sections["a"].findings}
+    drafted = [finding.figures["accepted"] for finding in sections["b"].findings if "accepted" in finding.figures]
+    assert len(drafted) == len(sections["b"].findings) - 1
+    assert min(drafted) > 0
+    laws = {finding.name: finding.figures["laws"] for finding in sections["a"].findings if "laws" in finding.figures}
     plain = {finding.name: finding.figures["laws"] for finding in known_enumeration(False)}
     assert all(laws[name] > plain[name] for name in laws)
 

@@ -9,7 +9,8 @@ Three conformance suites, each a list of checks to be called from a test:
 `engine_checks`, `drafter_checks` and `verifier_checks` know what protocol/ asks for. Where a law is at stake they do
 not sample: `law_of` runs the production loop on every branch of its randomness and adds up the exact law. It is here
 for tests of one's own, with `Scenario` (a target, a draft and parameters), `TableDrafter`, `text_law` (the law by
-definition) and `total_variation`. Nothing here needs pytest.
+definition) and `total_variation`; `definitions.Definition` says what p is under any sampling parameters. Nothing here
+needs pytest.
 """
 
 from truedraw.testing.checks import Check

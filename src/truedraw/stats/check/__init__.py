@@ -16,6 +16,7 @@ from truedraw.draft.site import close
 from truedraw.generate.model import Model
 from truedraw.stats.check.at_once import rounds_at_once
 from truedraw.stats.check.controls import negative_controls
+from truedraw.stats.check.defined import defined_law
 from truedraw.stats.check.drawing import Recipe
 from truedraw.stats.check.enumerated import enumeration, refuse_stuck
 from truedraw.stats.check.hypotheses import Sample
@@ -53,7 +54,9 @@ def check(subject: Subject, settings: Settings, reference: Reference | None = No
     subject = replace(subject, prompts=spread(subject.prompts, settings.prompts))
     subject.check_room(settings.length)
     close(subject.drafter(subject.speculation.verifier(None)))  # a bad draft model is said before the work
-    exact = run.section("a", lambda: enumeration(settings.full_enumeration, drafting(subject)))
+    exact = run.section(
+        "a", lambda: [*enumeration(settings.full_enumeration, drafting(subject)), defined_law(subject, settings)]
+    )
     refuse_stuck(subject.speculation, exact.findings)
     equal = run.section("b", lambda: seed_equality(subject, settings))
     samples = cache(lambda: draw_all(subject, settings))
