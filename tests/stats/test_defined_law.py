@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import replace
 
@@ -15,6 +16,7 @@ from truedraw.sampling.law import SamplingLaw
 from truedraw.stats.check import Finding, Settings, Subject
 from truedraw.stats.check.defined import CLOSE, NAME, coins, defined_law, distances, given_of
 from truedraw.testing import random_table
+from truedraw.testing.definitions import Definition
 
 SETTINGS = Settings(equality_prompts=2, seed=3)
 PROMPTS = [[0, 1, 3, 5, 0, 1], [0, 2, 4, 5]]
@@ -113,3 +115,21 @@ class Stopped(Exception):
 
 def stop(*_: object) -> None:
     raise Stopped
+
+
+@pytest.mark.parametrize("mass", [1e-9, 0.25, 0.5, 0.6, 0.75, 0.9])
+@pytest.mark.parametrize(
+    "weights", [(0, 0, 1, 3, 1, 1), (2, 2, 3, 2, 0, 3), (0, 2, 3, 2, 3, 2), (1, 1, 1, 2, 2, 1)], ids=str
+)
+def test_rounding_may_decide_between_both_sides_of_the_entropy(weights, mass) -> None:
+    """Two values of half the mass each are equally far from average surprise."""
+    ours = subject(typical_p=mass)
+    ours.model.engine = TabularEngine({(): np.array(weights) / sum(weights)})
+    found = defined_law(ours, SETTINGS)
+    assert found.passed, found.says
+
+
+def test_penalties_that_cancel_leave_a_tie_a_tie() -> None:
+    law = {"presence_penalty": -2.0, "frequency_penalty": 0.5}
+    z = [math.log(w / 10) for w in range(1, 10)]
+    assert Definition(law, output=[*range(9)] * 4).penalised([*z]) == z

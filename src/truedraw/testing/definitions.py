@@ -9,6 +9,7 @@ from typing import Any
 Given = Mapping[str, Any]
 """Sampling parameters that are given, words that are bad by their ids."""
 IMPOSSIBLE = -math.inf
+EQUAL = 12  # digits, in nats
 
 ORDERS = {
     "huggingface": ["temperature", "top_n_sigma", "top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff",
@@ -22,14 +23,19 @@ ORDERS = {
 
 
 class Definition:
-    """p at one place. `coin` is XTC's, `mu` Mirostat's; `nudge` moves every threshold, to look at both sides of one."""
+    """p at one place. `coin` is XTC's, `mu` Mirostat's; `nudge` moves every threshold, to look at both sides of one.
+
+    `lean` moves the entropy that typical_p goes by, for tokens may be as far above it as others below; None makes these
+    equal, which rounding may do or not.
+    """
 
     def __init__(
         self, given: Given, prompt: Sequence[int] = (), output: Sequence[int] = (), end_ids: Collection[int] = (),
         mu: float | None = None, coin: bool = False, nudge: float = 0.0,
+        lean: float | None = 0.0,
     ) -> None:  # fmt: skip
         self.given, self.prompt, self.output = given, list(prompt), list(output)
-        self.end_ids, self.coin, self.nudge = end_ids, coin, nudge
+        self.end_ids, self.coin, self.nudge, self.lean = end_ids, coin, nudge, lean
         self.mu = 2 * given.get("mirostat_tau", 5.0) if mu is None else mu
 
     def allows_nothing(self, logits: Sequence[float]) -> bool:
@@ -57,12 +63,11 @@ class Definition:
 
     def penalised(self, z: list[float]) -> list[float]:
         """By repetition, frequency and presence."""
-        repetition = self.given.get("repetition_penalty", 1)
+        repetition, presence = self.given.get("repetition_penalty", 1), self.given.get("presence_penalty", 0)
         for token in {*self.prompt, *self.output} if repetition != 1 else ():
             z[token] = z[token] / repetition if z[token] > 0 else z[token] * repetition
         for token in set(self.output):
-            z[token] -= self.given.get("frequency_penalty", 0) * self.output.count(token)
-            z[token] -= self.given.get("presence_penalty", 0)
+            z[token] -= self.given.get("frequency_penalty", 0) * self.output.count(token) + presence
         return z
 
     def banned(self, z: list[float]) -> list[float]:
@@ -123,8 +128,9 @@ class Definition:
     def typical_p(self, z: list[float]) -> list[float]:
         """Nearly average surprise first, of this mass."""
         p, mass = softmax(z), self.value("typical_p", 1.0)
-        h = entropy(p)
-        order = sorted((i for i, w in enumerate(p) if w), key=lambda i: (abs(-math.log(p[i]) - h), i))
+        h, digits = entropy(p) + (self.lean or 0.0), EQUAL if self.lean is None else None
+        far = {i: abs(-math.log(w) - h) for i, w in enumerate(p) if w}
+        order = sorted(far, key=lambda i: (far[i] if digits is None else round(far[i], digits), i))
         return only(z, until(p, order, mass + self.nudge)) if mass < 1 else z
 
     def epsilon_cutoff(self, z: list[float]) -> list[float]:

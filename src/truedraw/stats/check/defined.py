@@ -27,6 +27,7 @@ from truedraw.testing.definitions import Definition, Given, next_mu
 NAME = "law of the parameters"
 PLACES = 8  # of each text
 CLOSE = 1e-9  # of total variation; and of a threshold, both sides of which are right where a token lies upon it
+NUDGES = (0.0, -CLOSE, CLOSE)
 PLAIN = Speculation(method=OFF)
 UNDEFINED = "not looked at: the definitions have no {what}"
 
@@ -58,10 +59,10 @@ def distances(subject: Subject, prompt: Sequence[int], seed: int) -> Iterator[fl
     given, mu = given_of(subject.params), None
     ends = held_back(subject.params, subject.model.tokenizer)
     for (output, token), logits, p in places(subject, prompt, seed):
-        ways = product((0.0, -CLOSE, CLOSE), coins(subject.params))
+        ways = product(leans(subject.params), NUDGES, coins(subject.params))
         yield least(
-            np.abs(p - Definition(given, prompt, output, ends, mu, coin, nudge).p(logits.tolist())).sum() / 2
-            for nudge, coin in ways
+            np.abs(p - Definition(given, prompt, output, ends, mu, coin, nudge, lean).p(logits.tolist())).sum() / 2
+            for lean, nudge, coin in ways
         )
         mu = next_mu(given, Definition(given, mu=mu).mu, float(p[token]))
 
@@ -97,6 +98,11 @@ def given_of(params: SamplingParams) -> Given:
     given: dict[str, Any] = {each.name: getattr(params, each.name) for each in fields(params)}
     plain = SamplingParams()
     return {name: value for name, value in given.items() if value != getattr(plain, name)}
+
+
+def leans(params: SamplingParams) -> tuple[float | None, ...]:
+    """How typical_p's ties between both sides of the entropy, which rounding decides, may have gone."""
+    return (*NUDGES, None) if "typical_p" in params.schedule or params.typical_p < 1 else NUDGES[:1]
 
 
 def coins(params: SamplingParams) -> tuple[bool, ...]:
