@@ -133,3 +133,12 @@ def test_penalties_that_cancel_leave_a_tie_a_tie() -> None:
     law = {"presence_penalty": -2.0, "frequency_penalty": 0.5}
     z = [math.log(w / 10) for w in range(1, 10)]
     assert Definition(law, output=[*range(9)] * 4).penalised([*z]) == z
+
+
+@pytest.mark.parametrize("kind", [{}, {"top_n_sigma": 1.0}, {"top_p": 0.9}], ids=str)
+@pytest.mark.parametrize(
+    "far", [{"temperature": 1e-160}, {"logit_bias": {2: 1e200}}, {"logit_bias": {2: -1e200}}], ids=str
+)
+def test_logits_whose_squares_are_infinite_have_a_law(far, kind) -> None:
+    found = defined_law(subject(**far, **kind), SETTINGS)
+    assert found.passed, found.says

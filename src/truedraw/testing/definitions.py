@@ -103,11 +103,13 @@ class Definition:
     def top_n_sigma(self, z: list[float]) -> list[float]:
         """Within so many standard deviations of the largest."""
         n = self.value("top_n_sigma", 0)
+        if n <= 0:
+            return z
         possible = [x for x in z if x > IMPOSSIBLE]
         mean = math.fsum(possible) / len(possible)
-        sigma = math.sqrt(math.fsum((x - mean) ** 2 for x in possible) / len(possible))
+        sigma = math.sqrt(sum((x - mean) * (x - mean) for x in possible) / len(possible))  # may be infinite
         least = max(z) - (n + self.nudge) * sigma
-        return [x if n <= 0 or x >= least else IMPOSSIBLE for x in z]
+        return [x if x >= least else IMPOSSIBLE for x in z]
 
     def top_k(self, z: list[float]) -> list[float]:
         """The k likeliest."""
