@@ -142,3 +142,11 @@ def test_penalties_that_cancel_leave_a_tie_a_tie() -> None:
 def test_logits_whose_squares_are_infinite_have_a_law(far, kind) -> None:
     found = defined_law(subject(**far, **kind), SETTINGS)
     assert found.passed, found.says
+
+
+def test_texts_end_with_the_context() -> None:
+    """check_room asks for as much as the user's own texts take, which may be less than is looked at here."""
+    ours = subject()
+    ours.model.engine = TabularEngine(random_table(ours.model.engine.vocab_size, 1, 9), context_length=9)
+    ours.check_room(3)
+    assert defined_law(ours, SETTINGS).figures["places"] == 3 + 5

@@ -82,7 +82,8 @@ def places(
 ) -> Iterator[tuple[tuple[Sequence[int], int], Logits, Floats]]:
     """((the text so far, its next token), logits, p) of a text drawn plainly."""
     engine = subject.model.engine
-    recipe = Recipe(subject.law, NoDrafter, PLAIN.verifier(seed), 0, PLACES)
+    length = min(PLACES, engine.context_length - len(prompt))
+    recipe = Recipe(subject.law, NoDrafter, PLAIN.verifier(seed), 0, length)
     drawn = draw(engine, recipe, prompt, seed, 1)
     (text,), (law,) = drawn.texts, drawn.laws
     proposal = Proposal.chain(text[:-1])
