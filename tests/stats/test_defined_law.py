@@ -150,3 +150,15 @@ def test_texts_end_with_the_context() -> None:
     ours.model.engine = TabularEngine(random_table(ours.model.engine.vocab_size, 1, 9), context_length=9)
     ours.check_room(3)
     assert defined_law(ours, SETTINGS).figures["places"] == 3 + 5
+
+
+class Listed(list):
+    """Ids that nobody may search one by one."""
+
+    def __contains__(self, _: object) -> bool:
+        raise AssertionError("a search for every token takes the square of their number")
+
+
+def test_a_long_list_of_allowed_tokens_is_read_once() -> None:
+    p = Definition({"allowed_token_ids": Listed([0, 2, 3])}).p([0.0] * 5)
+    assert p == pytest.approx([1 / 3, 0, 1 / 3, 1 / 3, 0])

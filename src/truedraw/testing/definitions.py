@@ -74,7 +74,7 @@ class Definition:
         """Without what is not allowed, and ends that come too soon, bad words and repeated n-grams."""
         text = [*self.prompt, *self.output]
         allowed = self.given.get("allowed_token_ids", range(len(z)))
-        gone = {i for i in range(len(z)) if i not in allowed}
+        gone = {*range(len(z))}.difference(allowed)
         if len(self.output) < self.given.get("min_tokens", 0):
             gone |= set(self.end_ids)
         for word in map(list, self.given.get("bad_words", ())):
