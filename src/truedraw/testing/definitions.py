@@ -171,7 +171,8 @@ class Definition:
 
 def next_mu(given: Given, mu: float, chance: float) -> float:
     """Mirostat 2, algorithm 2, the last two lines."""
-    error = -math.log2(chance) - given.get("mirostat_tau", 5.0)
+    surprise = -math.log2(chance) if chance else math.inf
+    error = surprise - given.get("mirostat_tau", 5.0)
     return float(mu - given.get("mirostat_eta", 0.1) * error)
 
 
