@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 
 from known_laws import Scenario, lookup
-from truedraw.testing.definitions import IMPOSSIBLE, ORDERS, Definition, next_mu
+from truedraw.testing.definition_parts import IMPOSSIBLE
+from truedraw.testing.definitions import ORDERS, Definition, next_mu
 from truedraw.testing.stuck import STUCK
 
 __all__ = ["IMPOSSIBLE", "ORDERS", "Definition", "next_mu", "text_law"]

@@ -6,9 +6,10 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from truedraw.testing.definition_parts import IMPOSSIBLE, entropy, only, ranked, softmax, until
+
 Given = Mapping[str, Any]
 """Sampling parameters that are given, words that are bad by their ids."""
-IMPOSSIBLE = -math.inf
 EQUAL = 12  # digits, in nats
 
 ORDERS = {
@@ -31,8 +32,7 @@ class Definition:
 
     def __init__(
         self, given: Given, prompt: Sequence[int] = (), output: Sequence[int] = (), end_ids: Collection[int] = (),
-        mu: float | None = None, coin: bool = False, nudge: float = 0.0,
-        lean: float | None = 0.0,
+        mu: float | None = None, coin: bool = False, nudge: float = 0.0, lean: float | None = 0.0,
     ) -> None:  # fmt: skip
         self.given, self.prompt, self.output = given, list(prompt), list(output)
         self.end_ids, self.coin, self.nudge, self.lean = end_ids, coin, nudge, lean
@@ -174,40 +174,3 @@ def next_mu(given: Given, mu: float, chance: float) -> float:
     surprise = -math.log2(chance) if chance else math.inf
     error = surprise - given.get("mirostat_tau", 5.0)
     return float(mu - given.get("mirostat_eta", 0.1) * error)
-
-
-def softmax(z: Sequence[float]) -> list[float]:
-    """Of logits, some of which may be IMPOSSIBLE."""
-    top = max(z)
-    weights = [math.exp(x - top) for x in z]
-    total = math.fsum(weights)
-    return [w / total for w in weights]
-
-
-def entropy(p: Sequence[float]) -> float:
-    """In nats."""
-    return -math.fsum(w * math.log(w) for w in p if w)
-
-
-def ranked(z: Sequence[float]) -> list[int]:
-    """Possible tokens, the likeliest first, equal ones by id."""
-    p = softmax(z)
-    return sorted((i for i, w in enumerate(p) if w), key=lambda i: (-p[i], i))
-
-
-def until(p: Sequence[float], order: Sequence[int], mass: float) -> list[int]:
-    """Tokens in this order, until their mass is reached."""
-    kept: list[int] = []
-    total = 0.0
-    for i in order:
-        kept.append(i)
-        total += p[i]
-        if total >= mass:
-            break
-    return kept
-
-
-def only(z: Sequence[float], kept: Sequence[int]) -> list[float]:
-    """The rest is IMPOSSIBLE."""
-    left = {*kept}
-    return [x if i in left else IMPOSSIBLE for i, x in enumerate(z)]
