@@ -54,10 +54,7 @@ def check(subject: Subject, settings: Settings, reference: Reference | None = No
     subject = replace(subject, prompts=spread(subject.prompts, settings.prompts))
     subject.check_room(settings.length)
     close(subject.drafter(subject.speculation.verifier(None)))  # a bad draft model is said before the work
-    exact = run.section(
-        "a", lambda: [*enumeration(settings.full_enumeration, drafting(subject)), defined_law(subject, settings)]
-    )
-    refuse_stuck(subject.speculation, exact.findings)
+    exact = run.section("a", lambda: _exact(subject, settings))
     equal = run.section("b", lambda: seed_equality(subject, settings))
     samples = cache(lambda: draw_all(subject, settings))
     found = cache(lambda: findings(samples(), settings.alpha, subject.equal_bits))  # of two sections: one family
@@ -79,6 +76,13 @@ def check(subject: Subject, settings: Settings, reference: Reference | None = No
     return Certificate(
         sections, {"model": subject.model.name, "alpha": settings.alpha}, plots(samples()), run.seconds()
     )
+
+
+def _exact(subject: Subject, settings: Settings) -> list[Finding]:
+    """Raises BadParameter for a part that never returns before anything else may ask it."""
+    found = enumeration(settings.full_enumeration, drafting(subject))
+    refuse_stuck(subject.speculation, found)
+    return [*found, defined_law(subject, settings)]
 
 
 def _inside(subject: Subject, samples: Sequence[Sample]) -> list[Finding]:
