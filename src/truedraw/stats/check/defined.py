@@ -12,13 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from truedraw.draft.none import NoDrafter
 from truedraw.generate.preparing import held_back
 from truedraw.generate.rows import LawRows
-from truedraw.generate.speculation import OFF, Speculation
 from truedraw.protocol import Floats, Logits, Proposal, Work
 from truedraw.sampling.params import SamplingParams
-from truedraw.stats.check.drawing import Recipe, draw, forks
+from truedraw.stats.check.drawing import draw_plainly, forks
 from truedraw.stats.check.records import Finding
 from truedraw.stats.check.settings import Settings, spread
 from truedraw.stats.check.subject import Subject
@@ -28,7 +26,6 @@ NAME = "law of the parameters"
 PLACES = 8  # of each text
 CLOSE = 1e-9  # of total variation; and of a threshold, both sides of which are right where a token lies upon it
 NUDGES = (0.0, -CLOSE, CLOSE)
-PLAIN = Speculation(method=OFF)
 UNDEFINED = "not looked at: the definitions have no {what}"
 
 
@@ -83,8 +80,7 @@ def places(
     """((the text so far, its next token), logits, p) of a text drawn plainly."""
     engine = subject.model.engine
     length = min(PLACES, engine.context_length - len(prompt))
-    recipe = Recipe(subject.law, NoDrafter, PLAIN.verifier(seed), 0, length)
-    drawn = draw(engine, recipe, prompt, seed, 1)
+    drawn = draw_plainly(subject, prompt, seed, 1, length)
     (text,), (law,) = drawn.texts, drawn.laws
     proposal = Proposal.chain(text[:-1])
     with forks(engine, prompt, 1) as (sequence,):

@@ -14,16 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truedraw.control.fixed import FixedController
+from truedraw.draft.none import NoDrafter
 from truedraw.draft.site import close
 from truedraw.generate.ending import Ending
 from truedraw.generate.loop import rounds
 from truedraw.generate.sample import Parts, Sample, Together
+from truedraw.generate.speculation import OFF, Speculation
 from truedraw.protocol import Drafter, Engine, Law, Proposal, Randomness, Round, Rows, Verdict, Verifier
 from truedraw.protocol import Sequence as Text
 from truedraw.sampling.randomness import PhiloxRandomness
+from truedraw.stats.check.subject import Subject
 from truedraw.stats.leaning import Draft, may_be_seen, places
 from truedraw.verify.proposals import written_out
 
+PLAIN = Speculation(method=OFF)
 Chance = Callable[[int, int], Randomness]  # (seed, sample)
 Begun = tuple[Law, Randomness]
 
@@ -92,6 +96,12 @@ def draw(engine: Engine, recipe: Recipe, prompt: Sequence[int], seed: int, sampl
     drawn.fault = getattr(parts.drafter, "fault", None)
     drawn.texts = [text[: recipe.length] for text in drawn.texts]
     return drawn
+
+
+def draw_plainly(subject: Subject, prompt: Sequence[int], seed: int, samples: int, length: int) -> Drawn:
+    """The same without drafts, as a request with this seed draws."""
+    recipe = Recipe(subject.law, NoDrafter, PLAIN.verifier(seed), 0, length)
+    return draw(subject.model.engine, recipe, prompt, seed, samples)
 
 
 def turns(

@@ -7,17 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from truedraw.draft.none import NoDrafter
 from truedraw.generate.result import Result
 from truedraw.generate.speculation import OFF, Speculation
 from truedraw.protocol import Engine, Proposal, Work
 from truedraw.sampling.params import SamplingParams
-from truedraw.stats.check.drawing import Recipe, draw, forks
+from truedraw.stats.check.drawing import PLAIN, draw_plainly, forks
 from truedraw.stats.check.records import Finding
 from truedraw.stats.check.settings import Settings, spread
 from truedraw.stats.check.subject import Subject
 
-PLAIN = Speculation(method="none")
 SAMPLES = 4  # of each prompt
 TWICE = 2
 
@@ -66,8 +64,7 @@ def _drawn_here(subject: Subject, seed: int, plain: Sequence[Result]) -> Finding
     texts = []
     for result in plain:
         lengths = [len(choice.tokens) for choice in result.choices]
-        recipe = Recipe(subject.law, NoDrafter, PLAIN.verifier(seed), 0, max(1, *lengths))
-        drawn = draw(subject.model.engine, recipe, result.prompt_tokens, seed, len(lengths))
+        drawn = draw_plainly(subject, result.prompt_tokens, seed, len(lengths), max(1, *lengths))
         texts.append([text[:length] for text, length in zip(drawn.texts, lengths, strict=True)])
     return _compared(subject, "by the check itself", plain, texts, "as those of (c) and (d) are drawn")
 
