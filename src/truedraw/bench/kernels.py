@@ -140,13 +140,16 @@ def measured(
     for repeat in range(-WARM_UP, repeats):
         for name, arm in arms.items():
             call += 1
-            if name in before:
-                before[name]()
+            before.get(name, nothing)()
             start = perf_counter()
             arm(call)
             if repeat >= 0:
                 seconds[name].append(perf_counter() - start)
     return seconds
+
+
+def nothing() -> None:
+    """Of an arm that is ready at any time."""
 
 
 @contextmanager
