@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from truedraw.draft import shape
 from truedraw.draft.shape import best, chain_of, levels, worths
+from verify.nested_shapes import is_nested
 
 ROUNDING = 1e-12
 MOST_NODES, DEEPEST = 6, 3
@@ -78,6 +79,7 @@ def test_what_every_tree_is(nodes: int, deepest: int, chances: tuple[float, ...]
         assert path[:-1] in ((), *paths[:number])
         assert path[-1] == 0 or (*path[:-1], path[-1] - 1) in paths[:number]
         assert found[number][1] == pytest.approx(prod(chances[each] for each in path), abs=ROUNDING)
+    assert is_nested(frozenset(paths))
     assert all(a[1] >= b[1] for a, b in pairwise(found))
     assert worths(nodes, chances, deepest) == tuple((each, len(path)) for path, each in found)
     assert sorted(spelled(levels(nodes, chances, deepest))) == sorted(paths)

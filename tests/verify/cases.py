@@ -99,6 +99,9 @@ TREES = [
 # an earlier one, see test_acceptance.py): a sibling appears because of what another one's subtree
 # holds, which traversal has judged by then and a rule from the top has not.
 ENTANGLED = [
+    Shape("below a draft the likelier sibling is drafted on", ((ROOT, "q"), (0, "q"), (0, "q"), (1, "q"), (2, "q")),
+          lambda drawing, node, above: node < 3 or above == max(
+              (1, 2), key=lambda i: (drawing.laws[i][drawing.tokens[i]], i))),
     Shape("second sibling after what grew below the first", ((ROOT, "q"), (0, "q"), (ROOT, "w"), (2, "q")),
           lambda drawing, node, above: node != 2 or drawing.tokens[1] == 1),
     Shape("sibling after what was drawn below a certain one", ((ROOT, "c0"), (0, "q"), (ROOT, "q"), (2, "r")),

@@ -13,7 +13,9 @@ from truedraw.registry import find
 from truedraw.verify import multipath
 from verify import closed_forms
 from verify.cases import ALL, CERTAIN, CHAINS, FLAT, ORDERED, PATHS, TABLES, TAKES, affordable, drawn
+from verify.nested_shapes import nested, shape_of
 from verify.one_round import TEXT, distance, emitted, expected_tokens, verdicts
+from verify.tree_mutants import MUTANTS
 
 ROUNDING = 1e-12
 CLEAR = 1e-3
@@ -105,12 +107,25 @@ def test_traversal_keeps_at_least_as_many_as_recursive_rejection(shape: Shape) -
         assert tokens("traversal", tables, shape) >= tokens("recursive", tables, shape) - ROUNDING, tables
 
 
+@pytest.mark.parametrize("sources", ["w", "qw", "q"])
+@pytest.mark.parametrize("paths", nested(5, 3, 5), ids=str)
+def test_and_in_every_shape_that_drafters_draw(paths: frozenset[tuple[int, ...]], sources: str) -> None:
+    """`sources`: of the first candidate at a place, and of the others."""
+    shape = shape_of(paths, lambda path: sources[0] if path[-1] == 0 else sources[-1])
+    for tables in filter(lambda each: affordable(each, shape), TABLES):
+        assert tokens("traversal", tables, shape) >= tokens("recursive", tables, shape) - ROUNDING, tables
+
+
 def test_where_a_later_sibling_is_drafted_further_recursive_rejection_may_keep_more() -> None:
+    """Deciding the node above first would keep as much, and is no way out: see the mutant."""
     tables = drawn("two tokens", 2, 3, 43)
     leaf_first = tree("a leaf, then its sibling drafted on", (ROOT, "q"), (0, "w"), (0, "w"), (2, "q"))
     assert distance(tables, law("traversal", tables, leaf_first)) < ROUNDING
     more = tokens("recursive", tables, leaf_first) - tokens("traversal", tables, leaf_first)
     assert more == pytest.approx(0.130, abs=5e-4)
+    first = emitted(tables, leaf_first, MUTANTS["DecidesFirstWhereLaterSiblingsReachDeeper"])
+    assert distance(tables, first) < ROUNDING
+    assert expected_tokens(first) == pytest.approx(tokens("recursive", tables, leaf_first), abs=ROUNDING)
 
 
 def test_for_independent_drafts_other_rules_may_keep_more_than_traversal() -> None:

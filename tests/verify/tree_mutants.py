@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from unittest import mock
 
 import numpy as np
@@ -105,6 +106,42 @@ class SkipsDuplicates(Traversal):
         return stop
 
 
+class DecidesFirstWhereLaterSiblingsReachDeeper(Traversal):
+    """A node below a draft is decided before what stands below it where a later sibling there reaches deeper.
+
+    So traversal would keep what recursive rejection keeps there, which may be more. For a shape that is settled before
+    anything is drawn that is exact; of a tree that was drawn nobody knows what else could have been.
+    """
+
+    def verdict(self):
+        self.sure = {ROOT}
+        while True:
+            last = self.path[-1]
+            if last.node not in self.sure and last.left is None and self.is_uneven(last.node):
+                if self.draws.keep(last.top, last.bottom, last.node):
+                    self.sure.add(last.node)
+                    last.top = last.bottom = 1.0
+                else:
+                    self.up()
+            elif last.waiting and last.top > 0.0:
+                self.path.append(self.down(last, last.waiting.pop(0)))
+            elif last.node in self.sure or self.draws.keep(last.top, last.bottom, last.node):
+                return self.ending()
+            else:
+                self.up()
+
+    def up(self):
+        node = self.path.pop().node
+        self.failed(self.path[-1], node)
+
+    def is_uneven(self, node):
+        depths = [self.depth(child) for child in self.tree[node]]
+        return any(a < b for a, b in pairwise(depths))
+
+    def depth(self, node):
+        return 1 + max(map(self.depth, self.tree[node]), default=0)
+
+
 class Uncapped(traversal.Stop):
     __slots__ = ()
 
@@ -198,7 +235,7 @@ def best_path(proposal, start, paths, rows):
 TRAVERSALS = [
     ForgetsTheWeight, KeepsTheWeight, ResidualWithoutWeight, ResidualOfTheFullTarget, ResidualFromP, SkipsDuplicates,
     UncappedWeight, RowOfTheParent, OneCoinForSiblings, ResidualOfACertainDraft, SharpenedLaw, SampledFirst,
-    TriesWhereSomethingIsBelow,
+    TriesWhereSomethingIsBelow, DecidesFirstWhereLaterSiblingsReachDeeper,
 ]  # fmt: skip
 MUTANTS = {
     **{kind.__name__: Traversing(kind) for kind in TRAVERSALS},
