@@ -85,6 +85,33 @@ def test_an_error_about_a_name_of_nothing_says_where_it_stands(cli, config, monk
     assert (typed.code, "from" in typed.err) == (2, False)
 
 
+@pytest.mark.parametrize("flag", ["model", "amateur", "spec-model", "draft", "save-draft", "grammar", "json-schema"])
+def test_an_error_about_a_file_says_where_it_is_named(cli, config, monkeypatch, tmp_path, flag):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    value = "./empty" if flag in ("model", "amateur", "spec-model") else "no/such.file"
+    path = config(f'{flag} = "{value}"\n' + ("" if flag in ("model", "draft") else 'model = "tabular"\n'))
+    assert cli("generate", "the", "--config", path).err.rstrip().endswith(f"(from --config {path})")
+    twin = "TRUEDRAW_" + flag.replace("-", "_").upper()
+    monkeypatch.setenv(twin, value)
+    assert cli("generate", "the", "--config", path).err.rstrip().endswith(f"(from {twin})")
+    typed = cli("generate", "the", "--config", path, f"--{flag}", value)
+    assert (typed.code, "from" in typed.err) == (2, False)
+
+
+@pytest.mark.parametrize("text", [None, "no-such-flag = 1\n"])
+def test_an_error_about_a_config_file_says_where_it_is_named(cli, config, monkeypatch, tmp_path, text):
+    path = tmp_path / "none.toml" if text is None else config(text)
+    assert "from" not in cli("generate", "the", "--config", path).err
+    monkeypatch.setenv("TRUEDRAW_CONFIG", str(path))
+    assert cli("generate", "the").err.rstrip().endswith("(from TRUEDRAW_CONFIG)")
+
+
+def test_an_error_about_two_flags_says_where_the_other_one_stands(cli, monkeypatch):
+    monkeypatch.setenv("TRUEDRAW_INPUT", "prompts.jsonl")
+    assert cli("generate", "the").err.rstrip().endswith("(--input from TRUEDRAW_INPUT)")
+
+
 def test_a_switch_may_be_called_as_what_switches_it_off(cli, config):
     assert "rounds" in cli("generate", "the", "-m", "tabular", "--config", config("no-stats = false\n")).err
     assert not cli("generate", "the", "-m", "tabular", "--config", config("no-stats = true\n")).err

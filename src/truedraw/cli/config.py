@@ -30,8 +30,11 @@ class Verb(NamedTuple):
 def from_file(context: typer.Context, path: Path | None) -> Path | None:
     """Typer callback: what the file says becomes the default of the other flags."""
     if path is not None and not context.resilient_parsing:
+        from truedraw.cli.places import placed
+
         context.meta[CONFIG] = f"--config {path}"
-        context.default_map = settings(read(path), _words(context), _verb(context.find_root().command), path)
+        with placed(context):
+            context.default_map = settings(read(path), _words(context), _verb(context.find_root().command), path)
     return path
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import typer
 
 from truedraw.cli.config import CONFIG, typed_names
-from truedraw.errors import BadParameter, UnknownModel, UnknownName
+from truedraw.errors import BadFile, BadParameter, PullError, UnknownModel, UnknownName, UnsupportedModel
 
 KEYS = ("model",)  # also what speculative configs call something else
 PARTS = ("engine", "spec_method", "speculative_config")
@@ -32,11 +34,15 @@ def placed(context: typer.Context) -> Iterator[None]:
         yield
     except BadParameter as error:
         _note(error, context, _flags(context, error.parameter))
+        _note_mentioned(error, context)
         raise
     except (UnknownName, UnknownModel) as error:
         names = PARTS if isinstance(error, UnknownName) else MODELS
         naming = [flag for flag in context.command.params if flag.name in names and _is_named(error, context, flag)]
         _note(error, context, _strongest(naming, context))
+        raise
+    except (BadFile, PullError, UnsupportedModel) as error:
+        _note(error, context, [flag for flag in context.command.params if _is_told_of(error, context, flag)])
         raise
 
 
@@ -46,12 +52,38 @@ def _note(error: Exception, context: Any, flags: Sequence[Any]) -> None:
             error.add_note(where)
 
 
+def _note_mentioned(error: BadParameter, context: Any) -> None:
+    """Of flags that it says its own one goes ill with."""
+    for flag in context.command.params:
+        typed = next((name for name in getattr(flag, "opts", ()) if _stands_in(name, error.reason)), "")
+        if typed and (where := place(context, flag)):
+            error.add_note(f"{typed} {where}")
+
+
 def _is_named(error: Exception, context: Any, flag: Any) -> bool:
     """Whether what the error says is unknown is the value of this flag, or stands in it."""
     value = context.params.get(flag.name)
     if flag.name != "speculative_config":
         return bool(value) and repr(value) in str(error)
     return any(repr(each) in str(error) for each in _config(value).values() if isinstance(each, str) and each)
+
+
+def _is_told_of(error: Exception, context: Any, flag: Any) -> bool:
+    """Whether an error about a file names this flag, or the path that is its value."""
+    from truedraw.cli.grouping import NAMES
+
+    value, said = context.params.get(flag.name), str(error)
+    named = any(_stands_in(name, said) for name in getattr(flag, "opts", ()))
+    is_path = isinstance(value, Path) or any(word in (flag.metavar or "") for word in NAMES)
+    if named or not is_path or not isinstance(value, str | Path):
+        return named
+    return any(_stands_in(each, said) for each in (str(value), str(Path(value)), str(Path(value).absolute())))
+
+
+def _stands_in(words: str, said: str) -> bool:
+    """Whether they do, and not as a part of other words."""
+    found = rf"(?<![\w./~-]){re.escape(words)}(?![\w-]|\.\w)"
+    return len(words) > 1 and re.search(found, said) is not None
 
 
 def _flags(context: typer.Context, parameter: str) -> list[Any]:
