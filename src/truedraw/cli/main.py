@@ -15,6 +15,7 @@ import typer
 from truedraw import TruedrawError, __version__
 from truedraw.cli.colour import safe
 from truedraw.cli.exit_codes import ERROR, INTERRUPTED
+from truedraw.cli.other_names import meant
 from truedraw.cli.pipe import OutputError, quiet_pipe, stdout_to_nowhere
 from truedraw.cli.places import place
 from truedraw.cli.verbs import MARKUP, Program
@@ -111,6 +112,8 @@ def _complain(error: TruedrawError | typer.TyperException) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":  # a group without a verb: its help is the message
         typer.echo(said, err=True)
         return ERROR
+    if hint := meant(error):
+        said = f"{getattr(error, 'message', said)}{hint}"
     flag = " (the flag is --cache-bytes)" if isinstance(error, OutOfPages) else ""
     line = f"{PROGRAM}: error: {' '.join(said.split())}{_given(error)}{_from(error)}{_verbs(error, said)}{flag}"
     typer.echo(safe(line), err=True)
