@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from truedraw.cli.config import from_file
-from truedraw.cli.grouping import Sources, flag
+from truedraw.cli.grouping import ORDER, Sources, flag
 from truedraw.cli.sampling_flags import SAMPLING
+from truedraw.errors import BadParameter
 
 SPECULATION, OUTPUT = "Speculation", "Output"
 
@@ -32,6 +33,33 @@ class CountFlags:
         """As SamplingFlags.given."""
         values = {"n": self.n, "best_of": self.best_of}
         return {name: value for name, value in values.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class AskingFlags:
+    """Whether prompts are continued, or asked as questions."""
+
+    chat: Annotated[bool, flag("--chat", help="Put prompts into the model's chat template, as a user's question.")] = (
+        False
+    )
+    system: Annotated[str | None, flag("--system", help="System prompt before the question of --chat.")] = None
+    sources: Sources = field(default_factory=lambda: Sources({}))
+
+    @property
+    def system_prompt(self) -> str | None:
+        """None without questions; raises BadParameter where one was typed then: that of another place is for chat."""
+        from truedraw.cli.stdin import given_text
+
+        if self.system is None or self.chat:
+            return self.system and given_text(self.system, "--system")
+        if self.sources.get("system", ORDER[0]) == ORDER[0]:
+            raise BadParameter("--system", "stands before a question; give --chat, too")
+        return None
+
+    def settings(self) -> dict[str, Any]:
+        """Of a run that goes on; earlier files without a system prompt do, too."""
+        system = self.system_prompt
+        return {"chat": self.chat, **({} if system is None else {"system": system})}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from truedraw.cli.flags import OUTPUT, CountFlags, Explain, OutputFlags, Prompt, SpeculationFlags
+from truedraw.cli.flags import OUTPUT, AskingFlags, CountFlags, Explain, OutputFlags, Prompt, SpeculationFlags
 from truedraw.cli.grouping import flag, with_flags
 from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.offline import job_of, refuse_without_input, run_job
@@ -30,12 +30,9 @@ times holds one value a line: TRUEDRAW_STOP.)
 
 
 @dataclass(frozen=True, slots=True)
-class GenerateFlags:
+class GenerateFlags(AskingFlags):
     """What only this verb has."""
 
-    chat: Annotated[
-        bool, flag("--chat", help="Put the prompt into the model's chat template, as a user's question.")
-    ] = False
     compare: Annotated[
         bool, flag("--compare", help="Afterwards measure the same plainly, and print what speculation gained.")
     ] = False
@@ -77,7 +74,7 @@ def generate(
     """
     if own.input is not None:
         _check_offline(own, prompt)
-        run_job(job_of(own.input, files, own.chat, (count, model, sampling, spec)), output)
+        run_job(job_of(own.input, files, own, (count, model, sampling, spec)), output)
         return
     refuse_without_input(files)
     if prompt is None:

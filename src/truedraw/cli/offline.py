@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from truedraw.cli.arriving import ArrivingLines, arriving, is_ready
-from truedraw.cli.flags import CountFlags, OutputFlags, SpeculationFlags
+from truedraw.cli.flags import AskingFlags, CountFlags, OutputFlags, SpeculationFlags
 from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.record_files import STDOUT, FileFlags
 from truedraw.cli.sampling_flags import SamplingFlags
@@ -41,7 +41,7 @@ class Job:
     given: dict[str, Any]  # sampling parameters but the seed
     seed: int
     speculation: Speculation
-    chat: bool
+    asking: AskingFlags
 
     def settings(self) -> dict[str, Any]:
         """What must be the same when it goes on. The source is not: each line is compared instead."""
@@ -50,7 +50,7 @@ class Job:
         return {
             "kind": "batch",
             **law_of(self.model),
-            "chat": self.chat,
+            **self.asking.settings(),
             "sampling": self.given,
             "speculation": self.speculation.config(),
             "seed": self.seed,
@@ -64,8 +64,9 @@ class Job:
 
 
 def job_of(
-    source: str, files: FileFlags, chat: bool, flags: tuple[CountFlags, ModelFlags, SamplingFlags, SpeculationFlags]
-) -> Job:
+    source: str, files: FileFlags, asking: AskingFlags,
+    flags: tuple[CountFlags, ModelFlags, SamplingFlags, SpeculationFlags],
+) -> Job:  # fmt: skip
     """Raises BadParameter for what is wrong before any line is read."""
     from truedraw.cli.record_files import seed_of
     from truedraw.cli.speculating import speculation_of
@@ -76,8 +77,9 @@ def job_of(
         raise BadParameter("--input", f"got {source!r}; {HINT}, or - for stdin")
     given = sampling.given() | count.given()
     sampling_params(given)
+    asking.settings()
     seed = seed_of(files, given.pop("seed", None))
-    return Job(source, files, model, given, seed, speculation_of(spec, model.amateur), chat)
+    return Job(source, files, model, given, seed, speculation_of(spec, model.amateur), asking)
 
 
 def run_job(job: Job, output: OutputFlags) -> None:
@@ -126,7 +128,7 @@ def defaults(model: Model, job: Job) -> Defaults:
     """For lines that do not say otherwise."""
     from truedraw.generate.offline.lines import Defaults
 
-    return Defaults(job.given, job.speculation, job.seed, model.chat_prompt, job.chat)
+    return Defaults(job.given, job.speculation, job.seed, model.chat_prompt, job.asking.chat, job.asking.system_prompt)
 
 
 def _look_ahead(lines: Lines, done: Done) -> bool:

@@ -37,13 +37,14 @@ def run_one(
     from truedraw.cli.showing import was_interrupted
     from truedraw.cli.speculating import speculation_of
     from truedraw.cli.stdin import prompt_text
+    from truedraw.text.question import question
 
     count, model, sampling, spec = flags
-    given = _given(own, count, sampling, output)
+    given, system = _given(own, count, sampling, output), own.system_prompt
     text, speculation = prompt_text(prompt), speculation_of(spec, model.amateur)
     with opened(model, apart=own.compare, configs=[speculation]) as loaded:
         start_seconds = process_seconds()
-        ids = loaded.chat_prompt([{"role": "user", "content": text}]) if own.chat and text else text
+        ids = loaded.chat_prompt(question(text, system)) if own.chat and text else text
         params = _seeded(loaded.params(**given), own.compare)
         run = loaded.start(ids, params, speculative=speculation)
         result = _shown(run, own, output)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from truedraw.cli.flags import OutputFlags, Prompt, SpeculationFlags
+from truedraw.cli.flags import AskingFlags, OutputFlags, Prompt, SpeculationFlags
 from truedraw.cli.grouping import flag, report, with_flags
 from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.record_files import FileFlags
@@ -23,7 +23,7 @@ truedraw sweep --prompts questions.jsonl --chat --temperature 0.5,1 --min-p 0,0.
 
 
 @dataclass(frozen=True, slots=True)
-class SweepFlags:
+class SweepFlags(AskingFlags):
     """What only this verb has; the grid's flags stand in for those of one value."""
 
     temperature: Annotated[
@@ -48,9 +48,6 @@ class SweepFlags:
         Path | None,
         flag("--prompts", metavar="FILE", help="JSON lines with prompt or turns, instead of PROMPT."),
     ] = None
-    chat: Annotated[bool, flag("--chat", help="Put prompts into the model's chat template, as a user's question.")] = (
-        False
-    )
     seed: Annotated[
         int | None,
         flag("--seed", help="Every sample's own seed follows from it; drawn if not given.", rich_help_panel=SAMPLING),
@@ -99,7 +96,7 @@ def sweep(
         sampling.given(),
         (sweeping.seed_of(files, own.seed), speculation_of(spec, model.amateur)),
     )
-    plan = sweeping.Plan(model, files, own.chat, grid)
+    plan = sweeping.Plan(model, files, own, grid)
     complete = sweeping.draw(plan, run)
     if run.tally.before or run.tally.done:  # else what is there is of no sample of this sweep
         sweeping.write_reports(files, own.html, own.parquet)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from truedraw.cli.flags import AskingFlags
 from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.options import law_of, opened
 from truedraw.cli.record_files import FileFlags, notice_drawn_anew, records_to, seed_of
@@ -20,6 +21,7 @@ from truedraw.generate.offline.sweep import Sweep, drawn, run_sweep
 from truedraw.generate.speculation import Speculation
 from truedraw.sampling.order import OFF
 from truedraw.text.characters import check_characters
+from truedraw.text.question import question
 from truedraw.whole_files import check_folder, write_text
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ class Plan:
 
     model: ModelFlags
     files: FileFlags
-    chat: bool
+    asking: AskingFlags
     sweep: Sweep
 
     def settings(self) -> dict[str, Any]:
@@ -42,7 +44,7 @@ class Plan:
         return {
             "kind": "sweep",
             **law_of(self.model),
-            "chat": self.chat,
+            **self.asking.settings(),
             "points": [point.params() for point in self.sweep.points],
             "n": self.sweep.n,
             "sampling": self.sweep.params,
@@ -103,9 +105,10 @@ def draw(plan: Plan, run: Recording) -> bool:
 
 def asked(model: Model, plan: Plan) -> Sweep:
     """The sweep with its prompts as the model is to get them."""
-    if not plan.chat:
+    if not plan.asking.chat:
         return plan.sweep
-    prompts = [model.chat_prompt([{"role": "user", "content": text}]) for text in plan.sweep.prompts]
+    system = plan.asking.system_prompt
+    prompts = [model.chat_prompt(question(text, system)) for text in plan.sweep.prompts]
     return replace(plan.sweep, prompts=prompts)
 
 

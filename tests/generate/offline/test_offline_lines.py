@@ -43,6 +43,9 @@ def test_conversations():
     assert request({"prompt": "four"}, defaults=asked).prompt == [1, 4]
     assert request({"prompt": [4]}, defaults=asked).prompt == [4]
     assert request({"prompt": ""}, defaults=asked).prompt == ""
+    behind = Defaults({}, None, 0, chat, as_chat=True, system="s")
+    assert request({"prompt": "four"}, defaults=behind).prompt == [2, 1, 4]
+    assert request({"messages": messages}, defaults=behind).prompt == [2, 4, 3]
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from truedraw.sampling.params import ALIASES, SamplingParams, by_our_names
 from truedraw.sampling.their_names import meant_by
 from truedraw.sampling.values import not_json, once_each
 from truedraw.text.characters import check_characters, decoded
+from truedraw.text.question import question
 
 IDS = ("id", "custom_id")
 OWN = ("prompt", "messages", "speculative", *IDS)
@@ -66,6 +67,7 @@ class Defaults:
     seed: int
     chat: Chat
     as_chat: bool = False  # texts are questions
+    system: str | None = None  # stands before them
 
 
 def numbered(lines: Iterable[bytes]) -> Iterator[Line | None]:
@@ -130,5 +132,5 @@ def prompt_of(entry: Mapping[str, Any], defaults: Defaults) -> str | list[int]:
         raise BadPrompt(f"prompt is {prompt!r:.60}; give a text, or a list of token ids")
     check_characters(prompt, "prompt")
     if isinstance(prompt, str) and prompt and defaults.as_chat:
-        return defaults.chat([{"role": "user", "content": prompt}])
+        return defaults.chat(question(prompt, defaults.system))
     return prompt
