@@ -18,6 +18,7 @@ from truedraw.cli.exit_codes import ERROR, INTERRUPTED
 from truedraw.cli.other_names import meant
 from truedraw.cli.pipe import OutputError, quiet_pipe, stdout_to_nowhere
 from truedraw.cli.places import place
+from truedraw.cli.unknown_variables import notice_unknown
 from truedraw.cli.verbs import MARKUP, Program
 from truedraw.errors import OutOfPages
 
@@ -46,6 +47,8 @@ def root(
         raise typer.Exit
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
+    else:
+        notice_unknown(context.command, context.invoked_subcommand)
 
 
 def command() -> Any:
