@@ -15,6 +15,13 @@ HEAD = """# Command line
 Text goes to stdout, everything about it to stderr. Exit codes: 0 done, 1 a check that failed, 2 an error, which is one
 line on stderr, 130 ended by ctrl-C. A flag counts before its twin in the environment, that before the file of
 `--config`, that before the default. The twin of a flag that may be given several times holds one value a line.
+
+With `--json`, stdout holds whole JSON values, one a line, and nothing else, unless it cannot be written to. An error
+before there is any result leaves it empty. One behind that, or ctrl-C, leaves what was found by then: the object has
+`error` (`type`, `message` and, where it is about a parameter, `param`), or `complete`, which is false. Errors are told
+on stderr then, too, in its last line, `truedraw: error: ...`; notices before it begin with `truedraw: notice: `. So a
+script may look at the exit code, and read each line of stdout by itself whatever that is.
+
 This page is written by `python tools/cli_page.py`.
 """
 
