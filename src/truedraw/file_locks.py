@@ -8,15 +8,49 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 FAR = (1 << 40) + (1 << 31) - 2  # the byte
 RETRY_SECONDS = 0.1
+SILENT_SECONDS = 2.0  # behind which somebody who waits is told for what
 
 
-def wait_for(file: int) -> None:
-    """Until nobody else has the lock of this open file; then it is ours, also where there are none of any kind."""
+class Waits:
+    """Whoever is to be told that this process waits for another one: what that does, and its number if it is known."""
+
+    told: Callable[[str, int | None], object] | None = None
+
+    def tell(self, what: str, process: int | None) -> None:
+        """Nothing where nobody is."""
+        if self.told is not None:
+            self.told(what, process)
+
+
+WAITS = Waits()
+"""Of this process."""
+
+
+def nobody() -> None:
+    """Who is told of nothing."""
+
+
+def wait_for(file: int, told: Callable[[], object] = nobody) -> None:
+    """Until nobody else has the lock of this open file; then it is ours, also where there are none of any kind.
+
+    `told` is called where that takes a while.
+    """
+    until = time.monotonic() + SILENT_SECONDS
+    while not is_free(file):
+        if time.monotonic() >= until:
+            told()
+            _wait(file)
+            return
+        time.sleep(RETRY_SECONDS)
+
+
+def _wait(file: int) -> None:
     if (fcntl := _module("fcntl")) is not None:
         fcntl.flock(file, fcntl.LOCK_EX)
         return

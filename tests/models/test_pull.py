@@ -12,9 +12,12 @@ from collections import namedtuple
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 
+from truedraw import file_locks
+from truedraw.cli.main import notice_waiting
 from truedraw.errors import PullError
 from truedraw.models.cache import STAGING, folder_name, models_folder, staging
 from truedraw.models.catalogue import CATALOGUE, DEFAULT_MODEL, Entry
@@ -306,7 +309,7 @@ def test_whoever_waited_for_another_pull_takes_what_that_brought(entry, cache, m
     file = models_folder(cache) / "tiny" / "tiny.gguf"
 
     @contextmanager
-    def waited(models, name):
+    def waited(models, name, work):
         file.parent.mkdir(parents=True)
         file.write_bytes(CONTENT)
         yield models
@@ -314,6 +317,25 @@ def test_whoever_waited_for_another_pull_takes_what_that_brought(entry, cache, m
     monkeypatch.setattr("truedraw.models.pull.staging", waited)
     monkeypatch.setattr("truedraw.models.pull._fetch", lambda *_: pytest.fail("it was fetched again"))
     assert pull(entry, cache=cache) == file
+
+
+def test_whoever_waits_for_long_says_for_whom(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(file_locks, "SILENT_SECONDS", 0.0)
+    monkeypatch.setattr(file_locks.WAITS, "told", lambda what, process: (notice_waiting(what, process), told.set()))
+    told, done = Event(), Event()
+
+    def wait():
+        with staging(tmp_path, "org/name", "fetches org/name"):
+            done.set()
+
+    with staging(tmp_path, "org/name"):
+        waiting = Thread(target=wait)
+        waiting.start()
+        assert told.wait(60)
+        assert not done.is_set()
+    waiting.join(60)
+    assert done.is_set()
+    assert capsys.readouterr().err == f"truedraw: notice: waiting for process {os.getpid()}, which fetches org/name\n"
 
 
 def test_staging_is_gone_afterwards_even_after_an_error(tmp_path):

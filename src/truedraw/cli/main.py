@@ -21,6 +21,7 @@ from truedraw.cli.places import place
 from truedraw.cli.unknown_variables import notice_unknown
 from truedraw.cli.verbs import MARKUP, Program
 from truedraw.errors import OutOfPages
+from truedraw.file_locks import WAITS
 
 NO_FILES = (EMFILE, ENFILE)
 NOT_MAPPED = "failed to map segment"  # what Linux says of a library that there is no memory for
@@ -58,6 +59,7 @@ def command() -> Any:
 
 def run(args: Sequence[str]) -> int:
     """The exit code."""
+    WAITS.told = notice_waiting
     try:
         code = command().main(args=list(args), prog_name=PROGRAM, standalone_mode=False)
         with quiet_pipe():
@@ -81,6 +83,12 @@ def run(args: Sequence[str]) -> int:
         typer.echo(safe(f"{PROGRAM}: error: {said}"), err=True)
         return ERROR
     return code if isinstance(code, int) else 0
+
+
+def notice_waiting(what: str, process: int | None) -> None:
+    """One line on stderr, where this process waits for another one."""
+    whom = "another process" if process is None else f"process {process}"
+    typer.echo(safe(f"{PROGRAM}: notice: waiting for {whom}, which {what}"), err=True)
 
 
 def _refused(error: MemoryError | OSError | ImportError) -> str:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import errno
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from truedraw.errors import BadFile, PullError
-from truedraw.file_locks import is_free, wait_for
+from truedraw.file_locks import WAITS, is_free, wait_for
 from truedraw.home_folder import expanded
 from truedraw.whole_files import FULL
 
 STAGING = ".staging"  # unfinished work; nothing in it is ever read
 PART = ".part"  # behind the name of such work
+PID_BYTES = 20  # at most
 ELSEWHERE = "choose another cache folder (--cache FOLDER; cache= in Python)"
 WRITABLE = "choose a cache folder that you may write to (--cache FOLDER; cache= in Python)"
 
@@ -59,16 +62,18 @@ def remove(path: Path) -> None:
 
 
 @contextmanager
-def staging(models: Path, name: str) -> Iterator[Path]:
+def staging(models: Path, name: str, work: str = "") -> Iterator[Path]:
     """An empty folder for unfinished work on one model, under a lock that only one process holds.
 
+    Whoever waits for that longer than a moment is told of the `work`: "fetches org/name".
     Whoever gets the lock sweeps away what interrupted processes left, of this name and of others. The folder is gone
     afterwards, whatever happens.
     """
     corner = models / STAGING
     corner.mkdir(parents=True, exist_ok=True)
     with (corner / f"{folder_name(name)}.lock").open("a+b") as lock:
-        wait_for(lock.fileno())
+        wait_for(lock.fileno(), lambda: WAITS.tell(work or f"works on {name}", _holder(lock)))
+        _sign(lock)
         folder = corner / f"{folder_name(name)}{PART}"  # this name's alone, as the lock is
         remove(folder)
         _sweep(corner)
@@ -77,6 +82,21 @@ def staging(models: Path, name: str) -> Iterator[Path]:
             yield folder
         finally:
             remove(folder)
+
+
+def _sign(lock: BinaryIO) -> None:
+    """Put this process's number into its lock."""
+    with suppress(OSError):  # a full disk, say: then nobody knows it
+        os.ftruncate(lock.fileno(), 0)
+        os.write(lock.fileno(), str(os.getpid()).encode())
+
+
+def _holder(lock: BinaryIO) -> int | None:
+    """The number in a lock, of the process that has it."""
+    with suppress(OSError, ValueError):
+        lock.seek(0)
+        return int(lock.read(PID_BYTES))
+    return None
 
 
 def _sweep(corner: Path) -> None:

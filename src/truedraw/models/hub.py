@@ -53,7 +53,7 @@ def pull_from_hub(
     """
     models = models_folder(cache)
     home, old = models / folder_name(name), models / STAGING / f"{folder_name(name)}.old"
-    with disk_errors(name, models), staging(models, name) as work:
+    with disk_errors(name, models), staging(models, name, f"fetches {name}") as work:
         _restore(home, old)
         there = is_fetched(home)
         changed = changed_files(home) if there and verify else []

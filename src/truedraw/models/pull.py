@@ -65,7 +65,7 @@ def pull(entry: Entry, *, cache: Path | None = None, progress: Progress | None =
     found = _good(entry, cache, tell, verify)
     if found is not None:
         return found
-    with disk_errors(entry.name, models), staging(models, entry.name) as work:
+    with disk_errors(entry.name, models), staging(models, entry.name, f"fetches {entry.name}") as work:
         found = _good(entry, cache, tell, verify)
         return found or _fetch(entry, work, models / folder_name(entry.name), tell)
 

@@ -51,7 +51,7 @@ def _drop(folder: Path, goes: Callable[[str, Origin], bool]) -> None:
     for index in folder.glob(f"*/{INDEX}"):
         entry = index.parent
         if _says(index, partial(goes, entry.name)):
-            with suppress(OSError), staging(folder, entry.name) as corner:
+            with suppress(OSError), staging(folder, entry.name, "converts weights") as corner:
                 entry.replace(corner / entry.name)  # which goes with the corner
 
 

@@ -53,7 +53,7 @@ def open_stored(
 def _stored(folder: Path, key: str, write: Write, origin: Origin) -> MappedConstants:
     """Opened while nobody else may remove them."""
     entry = folder / key
-    with staging(folder, key) as corner:
+    with staging(folder, key, f"converts {origin.path}") as corner:
         if not whole(entry):  # another process may have been faster
             _make_way(entry)
             _write(corner / key, write, origin)
