@@ -108,7 +108,7 @@ def asked(model: Model, plan: Plan) -> Sweep:
     if not plan.asking.chat:
         return plan.sweep
     system = plan.asking.system_prompt
-    prompts = [model.chat_prompt(question(text, system)) for text in plan.sweep.prompts]
+    prompts = [model.chat_prompt(question(str(text), system)) for text in plan.sweep.prompts]
     return replace(plan.sweep, prompts=prompts)
 
 
