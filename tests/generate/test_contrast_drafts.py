@@ -160,3 +160,14 @@ def test_who_lends_a_model_closes_it(monkeypatch: pytest.MonkeyPatch) -> None:
         model.drafts.close()
         assert closed == []
     assert closed == both
+
+
+@pytest.mark.parametrize("method", ["tli", "string-match"])
+def test_a_text_that_fits_alone_fits_beside_what_the_amateur_spells_otherwise(method: str) -> None:
+    """Its own tokenizer would write the prompt in one token less, so the drafter holds another text."""
+    asked = {"prompt": [0, 0, 1], "seed": 4, "max_tokens": 24, "ignore_eos": True}
+    texts = []
+    for speculative in (False, method):
+        with contrast(toy("expert"), toy("amateur", slots=28), beta=0.3) as loaded:
+            texts.append(loaded.generate(**asked, speculative=speculative).text)
+    assert texts[0] == texts[1]

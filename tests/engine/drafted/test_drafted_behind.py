@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from engine.drafted.witness import Witness
 from known_laws import random_table
 from truedraw.engine.drafted import ScoringEngine
 from truedraw.engine.tabular import TabularEngine
@@ -75,3 +76,16 @@ def test_what_a_drafter_writes_into_its_scores_the_text_is_not_scored_by() -> No
     for _ in range(2):
         engine.drafting.forward([Work(draft)])[0].logits[:] = 0.0
     assert np.array_equal(scores(engine, text), alone())
+
+
+def test_what_drafters_hold_of_their_own_makes_room_for_the_text() -> None:
+    """As of a text that they spell otherwise, which is nobody's that is scored."""
+    engine = ScoringEngine(Witness(TABLE, slots=6))
+    text, spelled = engine.open(START), engine.drafting.open([*START, 1])
+    expected = scores(engine.drafting, spelled)
+    np.testing.assert_array_equal(scores(engine, text, 1, 2), alone(1, 2))
+    assert spelled.num_uncached == len(spelled.tokens)
+    text.close()
+    np.testing.assert_array_equal(scores(engine.drafting, spelled), expected)
+    spelled.close()
+    assert not engine.engine.open_texts

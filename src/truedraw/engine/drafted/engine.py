@@ -9,12 +9,14 @@ know of the other, and any drafter that runs a model can be on the one:
 * a text that goes on the way that a draft went takes over the draft's keys and values.
 
 What is kept is, for each text that is drafted for, the rows of one round: its vocabulary times one more than it
-drafted, 4 bytes each. Where the cache has no room, drafts are forgotten before anybody is told.
+drafted, 4 bytes each. Where the cache has no room, drafts are forgotten before anybody is told: those behind the texts
+of the pass, then all, and texts that drafters hold of their own give their pages back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence as Seq
+from functools import partial
 from typing import Any
 
 from truedraw.engine.drafted.passes import Pass
@@ -64,11 +66,17 @@ class ScoringEngine:
     def _with_room(self, works: Seq[Work], fills: Seq[Fill]) -> tuple[Pass, list[Fill]]:
         """What the engine has to do; for want of room all of it anew."""
         found, own_fills = self._pass(works), [Fill(self._own(fill.sequence).inner, fill.count) for fill in fills]
-        if not self.engine.fits(found.works, own_fills):
-            for work in works:
-                self._own(work.sequence).forget()
+        for forget in (partial(self._forget, works), self._texts.forget):
+            if self.engine.fits(found.works, own_fills):
+                break
+            forget()
             found = self._pass(works)
         return found, own_fills
+
+    def _forget(self, works: Seq[Work]) -> None:
+        """What drafts have computed behind these texts alone."""
+        for work in works:
+            self._own(work.sequence).forget()
 
     def _pass(self, works: Seq[Work]) -> Pass:
         found = Pass()

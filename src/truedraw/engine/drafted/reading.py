@@ -36,6 +36,7 @@ class DraftText:
         self.own = own
         self.behind: Behind | None = None
         self._texts, self._origin, self._closed = texts, origin, False
+        texts.read.add(self)
 
     @property
     def num_uncached(self) -> int:
@@ -64,7 +65,11 @@ class DraftText:
         """Give the pages back and keep the text."""
         self.check_open()
         self._leave()
-        if self.own is not None:
+        self.give_way()
+
+    def give_way(self) -> None:
+        """The pages of its own text, where it has one, go to others."""
+        if self.own is not None and not self._closed:
             self.own.evict()
 
     def close(self) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from collections.abc import Sequence as Seq
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakKeyDictionary, WeakSet
 
 from truedraw.engine.drafted.behind import Behind
 from truedraw.engine.texts import Limits, continuation
 from truedraw.protocol import Engine, Sequence
+
+if TYPE_CHECKING:
+    from truedraw.engine.drafted.reading import DraftText
 
 Held = TypeVar("Held", "ScoredText", Behind)
 
@@ -21,6 +24,7 @@ class Texts:
         self.engine = engine
         self.limits = Limits(engine.vocab_size, engine.context_length)
         self.scored: WeakSet[ScoredText] = WeakSet()
+        self.read: WeakSet[DraftText] = WeakSet()  # by drafters
         self._behind: WeakSet[Behind] = WeakSet()
         self._before: WeakKeyDictionary[Behind, ScoredText] = WeakKeyDictionary()  # as last found
 
@@ -48,6 +52,13 @@ class Texts:
             found = Behind(self.engine, tokens)
             self._behind.add(found)
         return found
+
+    def forget(self) -> None:
+        """Free all that drafts have computed, texts of their own included."""
+        for behind in tuple(self._behind):
+            behind.forget()
+        for text in tuple(self.read):
+            text.give_way()
 
 
 class ScoredText:
