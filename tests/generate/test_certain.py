@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from generate.paged_table import toy
 from known_laws import TableDrafter, random_table
 from truedraw.draft.behind import look_ahead
 from truedraw.draft.joining import join
 from truedraw.draft.ngram import NgramDrafter
 from truedraw.draft.none import NoDrafter
+from truedraw.errors import OutOfPages
 from truedraw.generate.certain import MOST, forced_tokens
 from truedraw.protocol import NOTHING, ROOT, Proposal
 from truedraw.sampling.law import SamplingLaw
@@ -59,3 +62,12 @@ def test_forced_tokens_fit_the_text_and_share_the_pass() -> None:
     assert forced_tokens([Forcing()], [3]) == [(1, 1, 1)]
     assert [len(tokens) for tokens in forced_tokens([Forcing()] * 4, [99] * 4)] == [MOST // 4] * 4
     assert forced_tokens([Forcing()] * 200, [0, *[5] * 199]) == [(), *[(1,)] * 199]
+
+
+def test_tokens_that_must_come_and_find_no_room_together_come_one_by_one() -> None:
+    asked = {"regex": " cat dog sat ran", "seed": 1}
+    assert toy(pages=2, rows=1).generate("the", stop=" dog", **asked).text == " cat"
+    run = toy(pages=2, rows=1).start("the", **asked)
+    with pytest.raises(OutOfPages):
+        list(run)
+    assert run.result().text == " cat dog"

@@ -51,14 +51,16 @@ class Sample:
     finish_reason: str | None = None
 
     def drop_drafts(self) -> bool:
-        """Keep only what must come of the proposal; False where that is all of it, or where dropping the rest is not
-        exact: the room that drafts need may depend on what they are, and what was drawn must not be chosen by that.
+        """Keep only what must come of the proposal, and nothing where that is all of it; False where it is empty, or
+        where dropping the rest is not exact: the room that drafts need may depend on what they are, and what was drawn
+        must not be chosen by that.
         """
         drawn = self.proposal
-        if drawn is None or len(drawn) == self.forced:
+        if drawn is None or not len(drawn):
             return False
         if not self.parts.verifier.coupled and any(law is not None for law in drawn.laws):
             return False
+        self.forced = self.forced if len(drawn) > self.forced else 0
         self.proposal = drawn.only(np.arange(self.forced))
         return True
 
