@@ -12,6 +12,7 @@ import pytest
 from generate.one_text import beside_a_head, opened
 from truedraw import Model
 from truedraw.draft.head.chain_job import ChainJob
+from truedraw.draft.head.drafter import HeadDrafter
 from truedraw.engine.cpu.paged_engine import PagedEngine
 from truedraw.errors import TruedrawError
 from truedraw.generate import seeds
@@ -138,6 +139,27 @@ def test_the_first_of_them_bears_what_it_took_to_decide(model, begun, deciding, 
     for seconds in own.values():
         long = [each > 0.05 for each in seconds]
         assert long == [call == "decide" for call in asked[: len(long)]]
+        assert min(seconds) > 0.0  # nobody bears what others do
+
+
+def test_the_first_of_them_bears_drafts_that_were_weighed(model, begun, deciding, monkeypatch) -> None:
+    propose = HeadDrafter.propose
+
+    def slow(self, *given):
+        time.sleep(0.3)
+        return propose(self, *given)
+
+    def weighing(self, askers):
+        return [{} if self.left else dict.fromkeys(asker.sources, 2) for asker in askers]
+
+    monkeypatch.setattr(HeadDrafter, "propose", slow)
+    monkeypatch.setattr(Deciding, "budget", weighing)
+    rounds = [done for step in model.start(PROMPT, speculative=CHAINS, **SETTINGS) for done in step]
+    assert begun.count(4) > 2
+    for sample in {done.sample for done in rounds}:
+        own = [done for done in rounds if done.sample == sample]
+        assert sum(done.draft_seconds > 0.05 for done in own) >= len(begun)
+        assert all(done.draft_seconds < done.seconds for done in own)
 
 
 @pytest.mark.parametrize("at", [1, 4, 9, 14])
