@@ -126,6 +126,18 @@ def test_so_are_those_that_draft(model, taken, monkeypatch, law, rule, tokens) -
     assert not taken
 
 
+def test_so_are_those_whose_temperature_is_learnt(model, taken, monkeypatch) -> None:
+    """It changes behind the same rounds, however many texts these are learnt from."""
+    monkeypatch.setattr(seeds.Seeds, "next", lambda _, seed: seed)
+    drafting = CHAINS | {"rejection_sample_method": "traversal", "draft_siblings": 1}
+    del drafting["draft_temperature"]
+    settings = {"speculative": drafting, "n": 3, "max_tokens": 150}
+    several = drawn(model, **settings)
+    assert max(taken, default=0) > 4
+    without(monkeypatch)
+    assert unnumbered(drawn(model, **settings)) == unnumbered(several)
+
+
 MIXED = [
     {"temperature": 0.6}, {"temperature": 1.3}, {"temperature": 1.0, "top_k": 20},
     {"temperature": 0.9, "repetition_penalty": 1.3, "logit_bias": {5: 2.0}},
