@@ -18,6 +18,7 @@ from truedraw.errors import TruedrawError
 from truedraw.generate import seeds
 from truedraw.generate.at_once import plan
 from truedraw.generate.at_once.abreast import Abreast
+from truedraw.generate.at_once.drafted import Drafted
 from truedraw.generate.at_once.side import Side
 from truedraw.generate.speculation import Speculation
 from truedraw.protocol import Choice, Stand
@@ -236,3 +237,40 @@ def test_who_is_asked_behind_what_stood_has_heard_the_round_before(model, monkey
             lefts = [most - sum(len(done.tokens) for done in rounds[:number]) for number in range(len(rounds))]
             some = [done.drafted > 0 for done, left in zip(rounds, lefts, strict=True) if left > 1]
             assert all(some[1:])
+
+
+class InTurn:
+    """Chains of two, in four rounds by one drafter and in the next four by the other."""
+
+    def __init__(self) -> None:
+        self.number, self.sources = 0, {}
+
+    def budget(self, askers):
+        return [{} for _ in askers]
+
+    def choose(self, askers, offers, seconds):
+        turn, self.number = self.number // 4 % 2, self.number + 1
+        self.sources = {asker.sample: asker.sources[turn] for asker in askers if asker.room > 1}
+        return [Choice(self.sources[each.sample], tokens=2) if each.room > 1 else Choice() for each in askers]
+
+    def stands(self, samples):
+        left = -self.number % 4 if {*samples} <= {*self.sources} else 0
+        return [Stand(left, self.sources[each], 2) for each in samples] if left else None
+
+    def observe(self, rounds):
+        """Whoever decides for all jobs learns."""
+
+
+def test_who_is_asked_when_nothing_stands_any_more_has_heard_the_round_before(model, monkeypatch) -> None:
+    found, run = [], Drafted.run
+    monkeypatch.setattr(Drafted, "run", lambda *given: found.append(run(*given)) or found[-1])
+    monkeypatch.setattr(Speculation, "controller", lambda _: InTurn())
+    monkeypatch.setattr(plan, "LONGEST", 1e6)
+    heads = [{"method": "head", "draft_temperature": each, "draft_siblings": 1} for each in (1.0, 0.9)]
+    drafting = {"method": "auto", "auto_sources": heads, "adaptive": False}
+    for rounds in drawn(model, speculative=drafting, n=4, max_tokens=60):
+        assert len({done.source for done in rounds if done.source}) == 2
+        lefts = [60 - sum(len(done.tokens) for done in rounds[:number]) for number in range(len(rounds))]
+        some = [done.drafted > 0 for done, left in zip(rounds, lefts, strict=True) if left > 2]
+        assert all(some[1:])
+    assert [ran and len(ran.times) for ran in found].count(3) > 2
