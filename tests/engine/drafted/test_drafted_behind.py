@@ -48,6 +48,19 @@ def test_a_draft_behind_one_of_several_equal_texts_goes_by_the_one_that_has_stay
     np.testing.assert_array_equal(scores(engine, texts[stays], 1, 2), expected)
 
 
+@pytest.mark.parametrize("stays", [0, 1])
+def test_a_draft_goes_by_no_text_that_was_closed(stays) -> None:
+    engine = ScoringEngine(Witness(TABLE))
+    first = engine.open(START)
+    texts = [first, *engine.fork(first, 1)]
+    origin = engine.drafting.open(START)
+    scores(engine.drafting, origin)
+    scores(engine.drafting, drafting_of(engine, origin, 2))
+    texts[1 - stays].close()
+    np.testing.assert_array_equal(scores(engine.drafting, drafting_of(engine, origin, 1), 2), alone(1, 2)[1:])
+    np.testing.assert_array_equal(scores(engine, texts[stays], 1, 2), alone(1, 2))
+
+
 class Tight(TabularEngine):
     """Says whether there is room as it was told to, and yes after that."""
 

@@ -64,6 +64,7 @@ class Witness(TabularEngine):
         return WitnessText(tokens, self)
 
     def fork(self, sequence, n):
+        assert sequence in self.open_texts
         if n > 0 and sequence.num_uncached > 1:
             self.passes.append(sequence.num_uncached - 1)
             sequence.cached = len(sequence.tokens) - 1
