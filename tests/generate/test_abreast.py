@@ -176,6 +176,20 @@ def test_a_call_for_all_texts_takes_no_longer_than_a_drafter_may(model, taken, m
         assert limit > 1.0 or "a call took 1" in result.fallback
 
 
+def test_one_call_that_takes_longer_is_enough(model, taken, monkeypatch) -> None:
+    """Though the ones behind it, of which all is told at once, do not."""
+    honest, calls = drafted.times_of, []
+
+    def slow_once(moments, *of):
+        calls.append(1)
+        return honest([*moments[:-1], moments[-1] + (40.0 if len(calls) == 1 else 0.0)], *of)
+
+    monkeypatch.setattr(drafted, "times_of", slow_once)
+    result = model.generate(PROMPT, n=2, speculative=CHAINS | {"draft_timeout": 30.0}, **SETTINGS)
+    assert taken[0] > 1
+    assert "a call took 40" in result.fallback
+
+
 @pytest.mark.parametrize("speculative", [None, CHAINS, {"method": "suffix"}])
 def test_texts_are_those_without_drafts(model, speculative) -> None:
     for n in (2, 3, 6):
