@@ -61,6 +61,20 @@ def test_a_draft_goes_by_no_text_that_was_closed(stays) -> None:
     np.testing.assert_array_equal(scores(engine, texts[stays], 1, 2), alone(1, 2))
 
 
+def test_a_draft_that_the_text_has_caught_up_with_has_rows_of_its_own_place() -> None:
+    engine = ScoringEngine(Witness(TABLE))
+    text, origin = engine.open(START), engine.drafting.open(START)
+    scores(engine.drafting, origin)
+    draft = drafting_of(engine, origin, 2)
+    assert (origin.num_uncached, draft.num_uncached) == (1, 2)
+    scores(engine.drafting, draft)
+    text.commit([2])
+    np.testing.assert_array_equal(scores(engine.drafting, draft), alone(2)[1:])
+    text.commit([0])
+    assert (origin.num_uncached, draft.num_uncached) == (len(START), len(START) + 1)
+    np.testing.assert_array_equal(scores(engine.drafting, draft), alone(2)[1:])
+
+
 class Tight(TabularEngine):
     """Says whether there is room as it was told to, and yes after that."""
 
