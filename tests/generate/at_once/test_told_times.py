@@ -78,6 +78,25 @@ def test_every_second_of_several_texts_is_somebodys_once(monkeypatch: pytest.Mon
         assert {each.pass_rows for each in own} == {5}
 
 
+def test_a_controller_is_asked_for_all_texts_that_it_decided_for_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each for its own; of those of one another text has ended before the last round."""
+    way: Any = Heard([side(place, place != 1, rounds) for place, rounds in enumerate((*ROUNDS, 3))])
+    asked: dict[str, list[list[int]]] = {"one": [], "other": []}
+    for each in way.sides:
+        own = asked["one" if each.place < 3 else "other"]
+        each.guess = SimpleNamespace(asker=each.place)
+        if each.place == 3:
+            judge: Any = Heard([])
+            each.sample.parts.controller = judge
+            judge.budget, judge.choose = own.append, lambda *_: None
+    way.budget, way.choose = asked["one"].append, lambda *_: None
+    times = [each._replace(drafts=[*each.drafts, 0.0]) for each in TIMES]
+    monkeypatch.setattr(telling, "working_seconds", way.clock)
+    schedule: Any = None
+    Telling(way, schedule).over(way, way, Ran(times, np.zeros((3, 0)), np.zeros((6, 2)), None, [0, 2, 3, 5, 6]), BEGAN)
+    assert asked == {"one": [[0, 1, 2]] * 2, "other": [[3]] * 3}
+
+
 @pytest.mark.parametrize("at", [-1, 0, 1, 2])
 def test_an_interruption_leaves_each_round_to_the_schedule_once(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
     """Those that were timed as they are; it comes before any was, or when the controller hears of one."""

@@ -1,0 +1,28 @@
+"""Who may hear of rounds once they are over, and who has to be told of each as it ends."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from truedraw.generate.at_once.hearing import Hearers, hearers_of
+from truedraw.generate.guarded_drafter import GuardedState
+
+
+def state(**said: bool) -> GuardedState:
+    guard: Any = None
+    inner: Any = SimpleNamespace(**said)
+    return GuardedState(guard, inner)
+
+
+def test_some_doze_and_some_want_no_more_than_hidden_states() -> None:
+    dozing, listening = state(dozes=True), state(dozes=False, hears_hidden=True)
+    assert hearers_of([listening, None, dozing]) == Hearers((dozing,), (listening,))
+    assert hearers_of([None]) == Hearers((), ())
+
+
+@pytest.mark.parametrize("odd", [state(), state(hears_hidden=False), SimpleNamespace(hears_hidden=True)])
+def test_who_reads_logits_or_is_not_known_is_told_of_each_round(odd: Any) -> None:
+    assert hearers_of([state(dozes=True), state(hears_hidden=True), odd]) is None
