@@ -85,6 +85,10 @@ class Tight(TabularEngine):
     def fits(self, works, fills=()):
         return self.answers.pop(0) if self.answers else True
 
+    def forward(self, works, fills=()):
+        self.asked = len(works)
+        return super().forward(works, fills)
+
 
 def test_where_drafts_are_forgotten_for_room_their_rows_are_computed_anew() -> None:
     inner = Tight(TABLE)
@@ -95,6 +99,17 @@ def test_where_drafts_are_forgotten_for_room_their_rows_are_computed_anew() -> N
     inner.answers = [False]
     np.testing.assert_array_equal(scores(engine, text, 2, 1), alone(2, 1))
     assert not inner.answers
+
+
+def test_for_room_the_drafts_of_all_texts_of_a_pass_are_forgotten() -> None:
+    inner = Tight(TABLE)
+    engine, starts = ScoringEngine(inner), (START, [2, 2])
+    texts = [engine.open(start) for start in starts]
+    drafts = [engine.drafting.open(start) for start in starts]
+    engine.drafting.forward([Work(draft) for draft in drafts])
+    inner.answers = [False]
+    engine.forward([Work(text) for text in texts])
+    assert inner.asked == len(texts)
 
 
 def test_what_a_drafter_writes_into_its_scores_the_text_is_not_scored_by() -> None:
