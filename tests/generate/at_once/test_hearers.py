@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from truedraw.generate.at_once.drafted import Drafted
 from truedraw.generate.at_once.hearing import Hearers, hearers_of
+from truedraw.generate.at_once.plainly import Plainly
 from truedraw.generate.guarded_drafter import GuardedState
 
 
@@ -26,3 +28,11 @@ def test_some_doze_and_some_want_no_more_than_hidden_states() -> None:
 @pytest.mark.parametrize("odd", [state(), state(hears_hidden=False), SimpleNamespace(hears_hidden=True)])
 def test_who_reads_logits_or_is_not_known_is_told_of_each_round(odd: Any) -> None:
     assert hearers_of([state(dozes=True), state(hears_hidden=True), odd]) is None
+
+
+def test_who_is_asked_in_the_next_round_does_not_doze() -> None:
+    way = Drafted.__new__(Drafted)
+    way._goes_on = False
+    one: Any = SimpleNamespace(source="it")
+    for dozes in (way.dozes, Plainly.dozes):
+        assert [dozes(one, rest) for rest in range(4)] == [False, False, True, True]
