@@ -36,3 +36,22 @@ def test_who_is_asked_in_the_next_round_does_not_doze() -> None:
     one: Any = SimpleNamespace(source="it")
     for dozes in (way.dozes, Plainly.dozes):
         assert [dozes(one, rest) for rest in range(4)] == [False, False, True, True]
+
+
+def test_what_works_on_memory_that_is_elsewhere_by_now_is_made_anew() -> None:
+    """Of the pass, or of any drafter."""
+    way = Drafted.__new__(Drafted)
+    logits, hidden, drafters = object(), object(), [SimpleNamespace(is_still=True) for _ in range(2)]
+    own: Any = SimpleNamespace(logits=logits, hidden=hidden)
+    way._job = own
+    desks: Any = [SimpleNamespace(drafting=SimpleNamespace(job=job)) for job in (None, *drafters)]
+    way.desks = desks
+    other: Any = SimpleNamespace(logits=logits, hidden=hidden)
+    assert way.serves(other)
+    assert way._job is other
+    for moved in ({"logits": object()}, {"hidden": None}):
+        given: Any = SimpleNamespace(**{"logits": logits, "hidden": hidden} | moved)
+        assert not way.serves(given)
+        assert way._job is other
+    drafters[1].is_still = False
+    assert not way.serves(own)
