@@ -15,8 +15,9 @@ WITHOUT = ("dumb", "unknown")  # terminals that have no bars
 def show_cursor() -> None:
     """For whoever ends the program in the midst of what hides it, past all that would show it again."""
     with suppress(OSError, ValueError, AttributeError):
-        if sys.stderr.isatty() and os.environ.get("TERM", "").lower() not in WITHOUT:
-            os.write(sys.stderr.fileno(), SHOW)
+        file = sys.stderr.fileno()  # behind a bar, sys.stderr is rich's, which before 15 denies to be a terminal
+        if os.isatty(file) and os.environ.get("TERM", "").lower() not in WITHOUT:
+            os.write(file, SHOW)
 
 
 def show_cursor_when_ended() -> None:
