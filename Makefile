@@ -46,7 +46,7 @@ parity: $(VENV)/.parity
 	$(BIN)/python -m pytest -m parity
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache src/*.egg-info
+	rm -rf $(VENV) build dist .hypothesis .pytest_cache .mypy_cache .ruff_cache src/*.egg-info
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(BIN)/python:
