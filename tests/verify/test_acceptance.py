@@ -107,11 +107,30 @@ def test_traversal_keeps_at_least_as_many_as_recursive_rejection(shape: Shape) -
         assert tokens("traversal", tables, shape) >= tokens("recursive", tables, shape) - ROUNDING, tables
 
 
-@pytest.mark.parametrize("sources", ["w", "qw", "q"])
-@pytest.mark.parametrize("paths", nested(5, 3, 5), ids=str)
-def test_and_in_every_shape_that_drafters_draw(paths: frozenset[tuple[int, ...]], sources: str) -> None:
-    """`sources`: of the first candidate at a place, and of the others."""
-    shape = shape_of(paths, lambda path: sources[0] if path[-1] == 0 else sources[-1])
+NESTED = nested(5, 3, 5)
+SIBLINGS = [paths for paths in NESTED if any(path[-1] for path in paths)]
+
+
+@pytest.mark.parametrize(
+    ("source", "paths"), [*(("w", each) for each in NESTED), *(("q", each) for each in SIBLINGS)], ids=str
+)
+def test_and_in_every_shape_that_drafters_plan(source: str, paths: frozenset[tuple[int, ...]]) -> None:
+    """With replacement where there are siblings: a chain is the same with and without."""
+    shape = shape_of(paths, lambda path: source)
+    for tables in filter(lambda each: affordable(each, shape), TABLES):
+        assert tokens("traversal", tables, shape) >= tokens("recursive", tables, shape) - ROUNDING, tables
+
+
+@pytest.mark.parametrize("token", [0, 1])
+@pytest.mark.parametrize("paths", [each for each in SIBLINGS if any(len(path) > 2 for path in each)], ids=str)
+def test_and_where_a_candidates_own_token_says_whether_it_is_drafted_further(
+    paths: frozenset[tuple[int, ...]], token: int
+) -> None:
+    """As where a draft stops behind those that leave it unsure: a later sibling may reach deeper then."""
+    shape = Shape(
+        "ends but behind one token", shape_of(paths, lambda path: "w").nodes,
+        lambda drawing, node, above: len(drawing.path(above)) < 2 or drawing.tokens[above] == token,
+    )  # fmt: skip
     for tables in filter(lambda each: affordable(each, shape), TABLES):
         assert tokens("traversal", tables, shape) >= tokens("recursive", tables, shape) - ROUNDING, tables
 
