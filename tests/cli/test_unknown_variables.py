@@ -1,5 +1,7 @@
 """Variables of the environment that no flag has."""
 
+import pytest
+
 TOY = ("generate", "the", "-m", "tabular", "--max-tokens", 2, "--no-stats")
 NOTICE = "truedraw: notice: no flag has the environment variable "
 
@@ -14,6 +16,14 @@ def test_one_that_was_written_wrongly(cli, monkeypatch):
         NOTICE + "TRUEDRAW_MAX_TOKEN (did you mean TRUEDRAW_MAX_TOKENS?)",
     ]
     assert cli("models", "list").err == done.err
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"), [("TEMP", "TEMPERATURE"), ("SYSTEM_PROMPT", "SYSTEM"), ("N_PREDICT", "MAX_TOKENS")]
+)
+def test_one_that_is_a_flag_of_another_program(cli, monkeypatch, theirs, ours):
+    monkeypatch.setenv(f"TRUEDRAW_{theirs}", "1")
+    assert cli(*TOY).err == f"{NOTICE}TRUEDRAW_{theirs} (did you mean TRUEDRAW_{ours}?)\n"
 
 
 def test_one_that_is_like_none(cli, monkeypatch):

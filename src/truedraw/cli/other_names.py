@@ -37,7 +37,7 @@ def meant(error: Any) -> str:
     theirs, context = getattr(error, "option_name", None), getattr(error, "ctx", None)
     if theirs is None or context is None:
         return ""
-    ours = _ours(theirs)
+    ours = ours_of(theirs)
     named = {name for flag in context.command.params if flag.param_type_name == "option" for name in flag.opts}
     arguments = {flag.metavar for flag in context.command.params if flag.param_type_name == "argument"}
     if ours in named:
@@ -45,7 +45,7 @@ def meant(error: Any) -> str:
     return " (give PROMPT without a flag)" if ours == "--prompt" and "PROMPT" in arguments else ""
 
 
-def _ours(theirs: str) -> str:
+def ours_of(theirs: str) -> str:
     """The flag, be it the other program's or a parameter's name there."""
     dashed = theirs.replace("_", "-")
     parameter = dashed.removeprefix("--").replace("-", "_")

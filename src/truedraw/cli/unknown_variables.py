@@ -10,6 +10,7 @@ import typer
 
 from truedraw.cli.colour import safe
 from truedraw.cli.grouping import ENVIRONMENT
+from truedraw.cli.other_names import ours_of
 from truedraw.errors import did_you_mean
 
 
@@ -24,9 +25,17 @@ def notice_unknown(program: Any, verb: str) -> None:
 
 
 def _near(name: str, known: Set[str]) -> str:
-    """Without what all of them begin with, which would make any two of them alike."""
-    rest = did_you_mean(name.removeprefix(ENVIRONMENT), [each.removeprefix(ENVIRONMENT) for each in known])
+    """As flags of other programs are understood; else without what all begin with, which would make any two alike."""
+    own = name.removeprefix(ENVIRONMENT)
+    if (ours := twin(ours_of(f"--{own.lower()}"))) in known:
+        return f" (did you mean {ours}?)"
+    rest = did_you_mean(own, [each.removeprefix(ENVIRONMENT) for each in known])
     return rest.replace("mean ", f"mean {ENVIRONMENT}")
+
+
+def twin(flag: str) -> str:
+    """The variable of a flag."""
+    return ENVIRONMENT + flag.removeprefix("--").replace("-", "_").upper()
 
 
 def _twins(commands: Iterable[Any]) -> Iterator[str]:
