@@ -41,20 +41,11 @@ def wait_for(file: int, told: Callable[[], object] = nobody) -> None:
 
     `told` is called where that takes a while.
     """
-    until = time.monotonic() + SILENT_SECONDS
+    until, is_told = time.monotonic() + SILENT_SECONDS, False
     while not is_free(file):
-        if time.monotonic() >= until:
+        if not is_told and time.monotonic() >= until:
             told()
-            _wait(file)
-            return
-        time.sleep(RETRY_SECONDS)
-
-
-def _wait(file: int) -> None:
-    if (fcntl := _module("fcntl")) is not None:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        return
-    while not is_free(file):
+            is_told = True
         time.sleep(RETRY_SECONDS)
 
 

@@ -32,19 +32,28 @@ def cli(capsys, monkeypatch):
 
 
 @pytest.fixture
-def interrupted_in_pass(monkeypatch):
-    """interrupted_in_pass(6): ctrl-C comes in the sixth pass of the toy from now on, once."""
+def before_each_pass(monkeypatch):
+    """before_each_pass(act): act(1) before the toy's next pass, act(2) before the one behind it, ..."""
 
-    def begin(number):
+    def begin(act):
         forward, count = TabularEngine.forward, [0]
 
         def counted(self, *works):
             count[0] += 1
-            if count[0] == number:
-                signal.raise_signal(signal.SIGINT)
+            act(count[0])
             return forward(self, *works)
 
         monkeypatch.setattr(TabularEngine, "forward", counted)
+
+    return begin
+
+
+@pytest.fixture
+def interrupted_in_pass(before_each_pass):
+    """interrupted_in_pass(6): ctrl-C comes in the sixth pass of the toy from now on, once."""
+
+    def begin(number):
+        before_each_pass(lambda count: count == number and signal.raise_signal(signal.SIGINT))
 
     return begin
 

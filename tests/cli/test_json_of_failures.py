@@ -4,26 +4,21 @@ import json
 
 import pytest
 
-from truedraw.engine.tabular import TabularEngine
 from truedraw.errors import EngineError
 
 TOY = ("-m", "tabular", "--json", "--ignore-eos", "--max-tokens", 40)
 
 
 @pytest.fixture
-def failing(monkeypatch):
+def failing(before_each_pass):
     """failing(5): the fifth pass from now on, and each behind it, fails."""
 
     def begin(number):
-        forward, count = TabularEngine.forward, [0]
-
-        def counted(self, *works):
-            count[0] += 1
-            if count[0] >= number:
+        def fail(count):
+            if count >= number:
                 raise EngineError("no further")
-            return forward(self, *works)
 
-        monkeypatch.setattr(TabularEngine, "forward", counted)
+        before_each_pass(fail)
 
     return begin
 

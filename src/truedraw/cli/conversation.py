@@ -10,6 +10,7 @@ from truedraw.generate.generation import Generation
 from truedraw.generate.model import Model
 from truedraw.generate.result import Result
 from truedraw.generate.speculation import Speculation
+from truedraw.text.question import instructed, question
 
 
 class Conversation:
@@ -20,16 +21,16 @@ class Conversation:
     ) -> None:
         self._model, self._speculation = model, speculation
         self._params = model.params(**{"max_tokens": model.engine.context_length, **sampling})
-        self._system = [] if system is None else [{"role": "system", "content": system}]
+        self._system = instructed(system)
         self.messages = list(self._system)
 
     def reset(self) -> None:
         """Forget everything but the system prompt."""
         self.messages = list(self._system)
 
-    def ask(self, question: str) -> Generation:
+    def ask(self, said: str) -> Generation:
         """The answer, about to be drawn; raises BadPrompt where the context is full. Nothing is remembered yet."""
-        ids = self._model.chat_prompt([*self.messages, _user(question)])
+        ids = self._model.chat_prompt([*self.messages, *question(said)])
         limit = self._model.engine.context_length
         if len(ids) >= limit:
             raise BadPrompt(
@@ -42,14 +43,10 @@ class Conversation:
             return "/reset starts anew, or ask something shorter"
         return "ask something shorter" + (", or start with a shorter system prompt" if self._system else "")
 
-    def remember(self, question: str, result: Result) -> None:
+    def remember(self, said: str, result: Result) -> None:
         """A question and as much of its answer as was given."""
-        self.messages += [_user(question), {"role": "assistant", "content": result.text}]
+        self.messages += [*question(said), {"role": "assistant", "content": result.text}]
 
     def is_full(self, result: Result) -> bool:
         """Whether the last answer ended because the context did."""
         return len(result.prompt_tokens) + result.stats.tokens >= self._model.engine.context_length
-
-
-def _user(text: str) -> dict[str, str]:
-    return {"role": "user", "content": text}

@@ -28,6 +28,11 @@ NAMES = "FILE", "DIR", "HEAD", "MODEL", "JSON"
 """In the metavar of a flag that may name a file or a folder, alone or inside JSON."""
 
 
+def may_name_a_file(metavar: str | None) -> bool:
+    """Whether that is what the value of a flag with this one may do."""
+    return any(word in (metavar or "") for word in NAMES)
+
+
 @dataclass(frozen=True)
 class Flag:
     """A mark on a field: the option's names, its help, and what else typer should know."""
@@ -41,7 +46,7 @@ class Flag:
     @property
     def reads(self) -> bool:
         """Whether its value may name a file or a folder, as its help says."""
-        return any(word in str(self.more.get("metavar", "")) for word in NAMES)
+        return may_name_a_file(self.more.get("metavar"))
 
 
 def flag(

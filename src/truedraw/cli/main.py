@@ -15,10 +15,9 @@ import typer
 from truedraw import TruedrawError, __version__
 from truedraw.cli.colour import safe
 from truedraw.cli.exit_codes import ERROR, INTERRUPTED
-from truedraw.cli.other_names import meant
+from truedraw.cli.notices import notice
 from truedraw.cli.pipe import OutputError, quiet_pipe, stdout_to_nowhere
 from truedraw.cli.places import place
-from truedraw.cli.unknown_variables import notice_unknown
 from truedraw.cli.verbs import MARKUP, Program
 from truedraw.errors import OutOfPages
 from truedraw.file_locks import WAITS
@@ -49,6 +48,8 @@ def root(
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
     else:
+        from truedraw.cli.unknown_variables import notice_unknown
+
         notice_unknown(context.command, context.invoked_subcommand)
 
 
@@ -88,7 +89,7 @@ def run(args: Sequence[str]) -> int:
 def notice_waiting(what: str, process: int | None) -> None:
     """One line on stderr, where this process waits for another one."""
     whom = "another process" if process is None else f"process {process}"
-    typer.echo(safe(f"{PROGRAM}: notice: waiting for {whom}, which {what}"), err=True)
+    notice(safe(f"waiting for {whom}, which {what}"))
 
 
 def _refused(error: MemoryError | OSError | ImportError) -> str:
@@ -119,6 +120,8 @@ def _nobody_reads(error: BaseException) -> bool:
 
 
 def _complain(error: TruedrawError | typer.TyperException) -> int:
+    from truedraw.cli.other_names import meant
+
     said = error.format_message() if isinstance(error, typer.TyperException) else str(error)
     if type(error).__name__ == "NoArgsIsHelpError":  # a group without a verb: its help is the message
         typer.echo(said, err=True)

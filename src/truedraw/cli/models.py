@@ -9,6 +9,7 @@ import typer
 
 from truedraw.cli.bar import progress_bar
 from truedraw.cli.index import Cache, Json, print_facts
+from truedraw.cli.notices import notice
 from truedraw.errors import BadParameter
 from truedraw.models import open_checkpoint
 from truedraw.models.catalogue import DEFAULT_MODEL
@@ -51,12 +52,8 @@ def pull(model: Name = DEFAULT_MODEL, cache: Cache = None, as_json: Json = False
     """Fetch a model, unless it is there and whole, and print where it lies."""
     refuse_toy(model)
     with progress_bar() as progress:
-        path = open_checkpoint(model, cache=cache, progress=progress, verify=True, notice=_notice).path
+        path = open_checkpoint(model, cache=cache, progress=progress, verify=True, notice=notice).path
     typer.echo(json.dumps({"name": model, "path": str(path)}) if as_json else str(path))
-
-
-def _notice(said: str) -> None:
-    typer.echo(f"truedraw: notice: {said}", err=True)
 
 
 @app.command()

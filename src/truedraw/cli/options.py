@@ -8,11 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from truedraw.cli.bar import progress_bar
 from truedraw.cli.garbage import frozen
 from truedraw.cli.model_flags import ModelFlags
+from truedraw.cli.notices import notice
 from truedraw.cli.sizes import bytes_of
 from truedraw.engine import DEFAULT_ENGINE, DEFAULT_NUMERICS
 from truedraw.errors import BadParameter, NotInvariant
@@ -162,10 +161,9 @@ def notice_threads(threads: int | None) -> None:
     from truedraw.threads.processors import processors
 
     if threads is not None and threads > processors():
-        typer.echo(
-            f"truedraw: notice: {threads} threads on {processors()} processors wait for one another, for minutes where "
-            "they are many; leave --threads out",
-            err=True,
+        notice(
+            f"{threads} threads on {processors()} processors wait for one another, for minutes where they are many; "
+            "leave --threads out"
         )
 
 
@@ -173,7 +171,7 @@ def notice_invariance(engine: Any) -> None:
     """One line on stderr where the engine found that a row's numbers depend on what else is in its pass."""
     found = getattr(engine, "invariance", None)
     if found is not None and not found.holds:
-        typer.echo(f"truedraw: notice: {found.says}; --numerics reference is slower and far closer", err=True)
+        notice(f"{found.says}; --numerics reference is slower and far closer")
 
 
 def notice_lossy(configs: Iterable[object]) -> None:
@@ -182,20 +180,19 @@ def notice_lossy(configs: Iterable[object]) -> None:
 
     rules = [each for each in configs if isinstance(each, Speculation) and not each.verifier(None).exact]
     for rule in dict.fromkeys(each.rejection_sample_method for each in rules):
-        typer.echo(f"truedraw: notice: LOSSY, texts will not have the model's distribution: the rule {rule}", err=True)
+        notice(f"LOSSY, texts will not have the model's distribution: the rule {rule}")
 
 
 def notice_compiling() -> None:
     """One line on a terminal that would show nothing for a while."""
-    typer.echo("truedraw: notice: sampling is compiled for this machine, once: about a minute", err=True)
+    notice("sampling is compiled for this machine, once: about a minute")
 
 
 def notice_not_kept(engine: Any) -> None:
     """One line on stderr where the weights will have to be converted again the next time."""
     why = getattr(engine, "not_kept", None)
     if why is not None:
-        typer.echo(
-            f"truedraw: notice: the converted weights cannot be kept in {why}; each start converts them again; "
-            "--cache names another folder",
-            err=True,
+        notice(
+            f"the converted weights cannot be kept in {why}; each start converts them again; "
+            "--cache names another folder"
         )

@@ -55,9 +55,8 @@ def _note(error: Exception, context: Any, flags: Sequence[Any]) -> None:
 def _note_mentioned(error: BadParameter, context: Any) -> None:
     """Of flags that it says its own one goes ill with."""
     for flag in context.command.params:
-        typed = next((name for name in getattr(flag, "opts", ()) if _stands_in(name, error.reason)), "")
-        if typed and (where := place(context, flag)):
-            error.add_note(f"{typed} {where}")
+        if (name := _name_in(flag, error.reason)) and (where := place(context, flag)):
+            error.add_note(f"{name} {where}")
 
 
 def _is_named(error: Exception, context: Any, flag: Any) -> bool:
@@ -70,14 +69,19 @@ def _is_named(error: Exception, context: Any, flag: Any) -> bool:
 
 def _is_told_of(error: Exception, context: Any, flag: Any) -> bool:
     """Whether an error about a file names this flag, or the path that is its value."""
-    from truedraw.cli.grouping import NAMES
+    from truedraw.cli.grouping import may_name_a_file
 
     value, said = context.params.get(flag.name), str(error)
-    named = any(_stands_in(name, said) for name in getattr(flag, "opts", ()))
-    is_path = isinstance(value, Path) or any(word in (flag.metavar or "") for word in NAMES)
-    if named or not is_path or not isinstance(value, str | Path):
-        return named
+    if _name_in(flag, said):
+        return True
+    if not isinstance(value, Path) and not (isinstance(value, str) and may_name_a_file(flag.metavar)):
+        return False
     return any(_stands_in(each, said) for each in (str(value), str(Path(value)), str(Path(value).absolute())))
+
+
+def _name_in(flag: Any, said: str) -> str:
+    """The name by which an error calls this flag; empty where it does not."""
+    return next((name for name in getattr(flag, "opts", ()) if _stands_in(name, said)), "")
 
 
 def _stands_in(words: str, said: str) -> bool:

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from truedraw.cli.flags import OUTPUT
 from truedraw.cli.grouping import flag
+from truedraw.cli.notices import notice
 from truedraw.cli.pipe import OutputError, write_line
 from truedraw.cli.written_over import identity
 from truedraw.errors import BadFile, BadParameter
@@ -104,10 +103,9 @@ def notice_drawn_anew(path: Path | None, speculation: object) -> None:
 
     if not isinstance(speculation, Speculation) or speculation.method == OFF or speculation.verifier(0).coupled:
         return
-    typer.echo(
-        f"truedraw: notice: {path} goes on under the rule {speculation.rejection_sample_method}: what was being "
-        "written when it was broken off may come out otherwise, so that short texts are a little likelier there",
-        err=True,
+    notice(
+        f"{path} goes on under the rule {speculation.rejection_sample_method}: what was being written when it was "
+        "broken off may come out otherwise, so that short texts are a little likelier there"
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from truedraw.cli.notices import notice
 from truedraw.errors import BadParameter
 from truedraw.generate.draft_head import NO_HEAD
 from truedraw.home_folder import expanded
@@ -98,7 +99,7 @@ def save_draft(model: Model, path: Path) -> None:
     try:
         learnt = model.save_draft(path)
     except BadParameter as error:
-        typer.echo(f"truedraw: notice: {FLAG}: nothing is written: {error}", err=True)
+        notice(f"{FLAG}: nothing is written: {error}")
         return
     before, after = learnt.acceptance
     said = f"kept {after:.3f} of what it drafted at {learnt.places} places, {before:.3f} without what it learnt"

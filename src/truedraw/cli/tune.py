@@ -15,6 +15,7 @@ from truedraw.cli.flags import OUTPUT, CountFlags, ReportFlags
 from truedraw.cli.grouping import flag, with_flags
 from truedraw.cli.model_flags import ModelFlags
 from truedraw.cli.no_seed import NoSeed, seed_of
+from truedraw.cli.notices import notice
 from truedraw.cli.prompt_flags import MAX_TOKENS, PANEL, PromptFlags
 from truedraw.cli.sampling_flags import SamplingFlags
 from truedraw.cli.tune_asked import further_configs
@@ -153,7 +154,7 @@ def notice_too_few(prompts: int, tried: int) -> None:
     from truedraw.bench.verdict import too_few
 
     if (few := too_few(prompts, tried)) is not None:
-        typer.echo(f"truedraw: notice: {few}", err=True)
+        notice(few)
 
 
 def _measured(tuning: Tuning, seconds: float) -> bool:

@@ -6,11 +6,9 @@ import os
 from collections.abc import Iterable, Iterator, Set
 from typing import Any
 
-import typer
-
 from truedraw.cli.colour import safe
-from truedraw.cli.grouping import ENVIRONMENT
-from truedraw.cli.other_names import ours_of
+from truedraw.cli.grouping import ENVIRONMENT, environment_name
+from truedraw.cli.notices import notice
 from truedraw.errors import did_you_mean
 
 
@@ -21,21 +19,18 @@ def notice_unknown(program: Any, verb: str) -> None:
         return
     known = {*_twins(program.commands.values())}
     for name in sorted(unknown - known):
-        typer.echo(safe(f"truedraw: notice: no flag has the environment variable {name}{_near(name, known)}"), err=True)
+        notice(safe(f"no flag has the environment variable {name}{_near(name, known)}"))
 
 
 def _near(name: str, known: Set[str]) -> str:
     """As flags of other programs are understood; else without what all begin with, which would make any two alike."""
+    from truedraw.cli.other_names import ours_of
+
     own = name.removeprefix(ENVIRONMENT)
-    if (ours := twin(ours_of(f"--{own.lower()}"))) in known:
+    if (ours := environment_name(ours_of(f"--{own.lower()}"))) in known:
         return f" (did you mean {ours}?)"
     rest = did_you_mean(own, [each.removeprefix(ENVIRONMENT) for each in known])
     return rest.replace("mean ", f"mean {ENVIRONMENT}")
-
-
-def twin(flag: str) -> str:
-    """The variable of a flag."""
-    return ENVIRONMENT + flag.removeprefix("--").replace("-", "_").upper()
 
 
 def _twins(commands: Iterable[Any]) -> Iterator[str]:

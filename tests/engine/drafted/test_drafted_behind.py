@@ -31,14 +31,20 @@ def drafting_of(engine, origin, token):
     return text
 
 
-@pytest.mark.parametrize("stays", range(6))
-def test_a_draft_behind_one_of_several_equal_texts_goes_by_the_one_that_has_stayed(stays) -> None:
-    engine = ScoringEngine(TabularEngine(TABLE))
+def equal_texts(engine, count):
+    """So many of a scoring engine, and a text of the draft model behind which drafts stand behind one of these."""
     first = engine.open(START)
-    texts = [first, *engine.fork(first, 5)]
+    texts = [first, *engine.fork(first, count - 1)]
     origin = engine.drafting.open(START)
     scores(engine.drafting, origin)
     scores(engine.drafting, drafting_of(engine, origin, 2))  # from here on it is known behind which text drafts stand
+    return texts, origin
+
+
+@pytest.mark.parametrize("stays", range(6))
+def test_a_draft_behind_one_of_several_equal_texts_goes_by_the_one_that_has_stayed(stays) -> None:
+    engine = ScoringEngine(TabularEngine(TABLE))
+    texts, origin = equal_texts(engine, 6)
     for text in texts:
         if text is not texts[stays]:
             text.commit([0])
@@ -51,11 +57,7 @@ def test_a_draft_behind_one_of_several_equal_texts_goes_by_the_one_that_has_stay
 @pytest.mark.parametrize("stays", [0, 1])
 def test_a_draft_goes_by_no_text_that_was_closed(stays) -> None:
     engine = ScoringEngine(Witness(TABLE))
-    first = engine.open(START)
-    texts = [first, *engine.fork(first, 1)]
-    origin = engine.drafting.open(START)
-    scores(engine.drafting, origin)
-    scores(engine.drafting, drafting_of(engine, origin, 2))
+    texts, origin = equal_texts(engine, 2)
     texts[1 - stays].close()
     np.testing.assert_array_equal(scores(engine.drafting, drafting_of(engine, origin, 1), 2), alone(1, 2)[1:])
     np.testing.assert_array_equal(scores(engine, texts[stays], 1, 2), alone(1, 2))
