@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
@@ -121,18 +122,37 @@ def test_and_in_every_shape_that_drafters_plan(source: str, paths: frozenset[tup
         assert tokens("traversal", tables, shape) >= tokens("recursive", tables, shape) - ROUNDING, tables
 
 
+DEEP = [paths for paths in SIBLINGS if any(len(path) > 2 for path in paths)]
+
+
+def stopping(paths: frozenset[tuple[int, ...]], token: int) -> Shape:
+    """Drafted no further below a draft than behind this token."""
+    return Shape(
+        "ends but behind one token", shape_of(paths, lambda path: "w").nodes,
+        lambda drawing, node, above: len(drawing.path(above)) < 2 or drawing.tokens[above] == token,
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("token", [0, 1])
-@pytest.mark.parametrize("paths", [each for each in SIBLINGS if any(len(path) > 2 for path in each)], ids=str)
+@pytest.mark.parametrize("paths", DEEP, ids=str)
 def test_and_where_a_candidates_own_token_says_whether_it_is_drafted_further(
     paths: frozenset[tuple[int, ...]], token: int
 ) -> None:
     """As where a draft stops behind those that leave it unsure: a later sibling may reach deeper then."""
-    shape = Shape(
-        "ends but behind one token", shape_of(paths, lambda path: "w").nodes,
-        lambda drawing, node, above: len(drawing.path(above)) < 2 or drawing.tokens[above] == token,
-    )  # fmt: skip
+    shape = stopping(paths, token)
     for tables in filter(lambda each: affordable(each, shape), TABLES):
         assert tokens("traversal", tables, shape) >= tokens("recursive", tables, shape) - ROUNDING, tables
+
+
+def test_the_page_on_exactness_says_how_many_cases_these_are() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "exactness.md").read_text()
+    planned = [shape_of(paths, lambda _: "w") for paths in NESTED] + [
+        shape_of(paths, lambda _: "q") for paths in SIBLINGS
+    ]
+    stopped = [stopping(paths, token) for paths in DEEP for token in (0, 1)]
+    cases = [sum(affordable(tables, shape) for shape in shapes for tables in TABLES) for shapes in (planned, stopped)]
+    assert f"all {cases[0]} enumerated cases, {len(NESTED)} shapes" in page
+    assert f"all {cases[1]} in which" in page
 
 
 def test_where_a_later_sibling_is_drafted_further_recursive_rejection_may_keep_more() -> None:

@@ -49,6 +49,12 @@ def test_every_known_bug_of_the_tree_rules_is_caught(name: str) -> None:
     assert largest_bias(tree_mutants.MUTANTS[name], shapes) > VISIBLE
 
 
+def test_how_far_off_it_is_to_decide_first_by_the_drawn_tree() -> None:
+    mutant = tree_mutants.MUTANTS["DecidesFirstWhereLaterSiblingsReachDeeper"]
+    likelier = next(shape for shape in TREES if shape.name == "below a draft the likelier sibling is drafted on")
+    assert largest_bias(mutant, [likelier], tables=TABLES) == pytest.approx(0.037, abs=5e-4)
+
+
 SHAPES = {"qq": flat(*"qq"), "ww": flat(*"ww"), "h t0": flat("h", "t0"), "chain": chain(*"qqq")}
 
 
