@@ -9,7 +9,7 @@ from typing import Any
 
 from truedraw.bench.bootstrap import median_interval
 from truedraw.bench.lengths import short, whole
-from truedraw.bench.pairs import PLAIN, repeated
+from truedraw.bench.pairs import PLAIN, forget_closed, repeated
 from truedraw.bench.peers.arms import Peer
 from truedraw.generate.model import Model
 from truedraw.generate.speculation import Speculation
@@ -80,12 +80,6 @@ class Many:
         start = working_seconds()
         tokens = peer.sample(self.tokens, params.n, params.max_tokens, params.temperature)
         return Run(tokens, working_seconds() - start)
-
-
-def forget_closed(engine: Any) -> None:
-    """Let no run find what another one has left in the cache of an engine that keeps pages of closed texts."""
-    if hasattr(engine, "forget_closed"):
-        engine.forget_closed()
 
 
 def held_pages(engine: Any) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product, zip_longest
+from typing import Any
 
 from truedraw.bench.lengths import short
 from truedraw.bench.prompts import Prompt
@@ -95,6 +96,12 @@ def pair_of(index: int, task: Task, plain: Result, speculative: Result, *, is_se
 def same_tokens(one: Result, other: Result) -> bool:
     """Whether two results hold the same texts, token for token."""
     return [choice.tokens for choice in one.choices] == [choice.tokens for choice in other.choices]
+
+
+def forget_closed(engine: Any) -> None:
+    """Let no run find what another one has left in the cache of an engine that keeps pages of closed texts."""
+    if hasattr(engine, "forget_closed"):
+        engine.forget_closed()
 
 
 def _tokens(model: Model, prompt: Prompt, chat: bool) -> tuple[int, ...]:

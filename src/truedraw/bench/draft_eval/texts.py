@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.bench.pairs import Task
+from truedraw.bench.pairs import Task, forget_closed
 from truedraw.generate.derived_seeds import seed_after
 from truedraw.generate.model import Model
 from truedraw.generate.preparing import prepare
@@ -65,7 +65,8 @@ def text_of(model: Model, task: Task, tokens: tuple[int, ...], params: SamplingP
 
 
 def said(engine: Engine, text: Text) -> Said:
-    """A chain pass over the text, in parts."""
+    """A chain pass over the text, in parts, as if nothing of it had been computed: else its prompt has no states."""
+    forget_closed(engine)
     sequence = engine.open(text.prompt)
     parts: list[Scores] = []
     try:
