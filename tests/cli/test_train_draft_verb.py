@@ -309,6 +309,20 @@ def test_a_budget_of_time_is_shared_by_the_stages(cli, tmp_path, flags):
     assert told["steps"] > 0
 
 
+@parity
+@pytest.mark.parametrize(("kind", "row_bytes"), [("recurrent", 272), ("eagle3", 400)])
+def test_no_more_is_written_than_features_have_room_for(cli, tmp_path, flags, kind, row_bytes):
+    given = ("--kind", kind, "--tokens", 5000, "--answer-tokens", 20, "--steps", 1, "--hidden", 16)
+    told = json.loads(cli("train", "draft", *flags, *given, "--feature-bytes", "200K", "--json").out)
+    *learnt, last = [len(text.answer) for text in read_texts(tmp_path / "own.work")]
+    room = (200 << 10) // row_bytes
+    assert sum(learnt) <= room < sum(learnt) + last
+    assert not told["all_texts"]
+    told = json.loads(cli("train", "draft", *flags, *given, "--feature-bytes", "4M", "--json").out)
+    assert sum(len(text.answer) for text in read_texts(tmp_path / "own.work")) >= 5000
+    assert told["all_texts"]
+
+
 def test_torch_is_asked_for(cli, flags, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert error(cli("train", "draft", *flags)) == (

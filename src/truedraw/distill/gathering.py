@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,8 +11,10 @@ from truedraw.distill.asking import left_out
 from truedraw.distill.clock import Clock
 from truedraw.distill.documents import document_texts
 from truedraw.distill.folders import WITH_OTHERS
-from truedraw.distill.own_texts import LEAST, OPENERS, PROMPTS, Plan, own_texts
-from truedraw.distill.plan import TEXTS, Tell, TextPlan
+from truedraw.distill.own_texts import LEAST, OPENERS, PROMPTS, own_texts
+from truedraw.distill.own_texts import Plan as Asking
+from truedraw.distill.plan import TEXTS, Plan, Tell, TextPlan
+from truedraw.distill.store import Shape
 from truedraw.distill.texts import NAME, WATCH, Gathered, Record, checked, text_of
 from truedraw.distill.watching import Keeping, Watch
 from truedraw.errors import BadFile
@@ -66,6 +69,17 @@ def gather(model: Model, plan: TextPlan, folder: Path, settings: Mapping[str, An
     return found._replace(left_out=too_long)
 
 
+def fitting(plan: Plan, shape: Shape) -> TextPlan:
+    """Its texts, of no more tokens than there is room for what the model knows at them: nothing learns from others.
+
+    One more shows that there were more. Of documents, which take no time, all.
+    """
+    texts, most = plan.texts, plan.limits.disk_bytes // shape.row_bytes + 1
+    if texts.documents:
+        return texts
+    return replace(texts, tokens=most if texts.tokens is None else min(texts.tokens, most))
+
+
 def _source(
     model: Model, wanted: tuple[TextPlan, Manner], done: Iterable[Record], watched: Callable[[], Watch | None] | None,
     clock: Clock,
@@ -76,8 +90,8 @@ def _source(
         pieces = document_texts(model, plan.documents)
         return (record for record in pieces if tuple(record["key"]) not in seen)
     openers = OPENERS if plan.openers is None else plan.openers
-    how = Plan(plan.seed, manner.prompts, temperatures=plan.temperatures, answer_tokens=plan.answer_tokens,
-               asked=plan.prompts, least_begun=manner.least, openers=openers)  # fmt: skip
+    how = Asking(plan.seed, manner.prompts, temperatures=plan.temperatures, answer_tokens=plan.answer_tokens,
+                 asked=plan.prompts, least_begun=manner.least, openers=openers)  # fmt: skip
     return own_texts(model, how, done, watched, lambda: not clock.over)
 
 

@@ -10,7 +10,7 @@ from truedraw.distill.clock import Clock
 from truedraw.distill.computing import Computed, check_readout, compute
 from truedraw.distill.folders import make_work
 from truedraw.distill.further import check_init
-from truedraw.distill.gathering import gather
+from truedraw.distill.gathering import fitting, gather
 from truedraw.distill.plan import FEATURES, SHARES, TEXTS, TRAINING, WHOLE_SHARES, Plan, Tell
 from truedraw.distill.rows import Rows
 from truedraw.distill.store import Shape, Store
@@ -64,8 +64,9 @@ def prepared_whole(model: Model, plan: Plan, tell: Tell) -> Prepared:
     make_work(folder)
     check_readout(model.engine, tables)
     settings, limit = text_settings(model, plan), plan.limits.seconds
+    wanted = fitting(plan, shape_of(model))
     seconds = {stage: None if limit is None else limit * share for stage, share in WHOLE_SHARES.items()}
-    texts = gather(model, plan.texts, plan.work, settings, (seconds[TEXTS], tell), plan.overwrite)
+    texts = gather(model, wanted, plan.work, settings, (seconds[TEXTS], tell), plan.overwrite)
     done = _seen_whole(model, plan, settings, (_more(seconds, texts), tell))
     return enough(Prepared(tables, _rows(folder, model, plan, tables), texts, done), plan)
 
@@ -165,7 +166,8 @@ def _written_and_seen(model: Model, plan: Plan, tell: Tell) -> tuple[Gathered, C
             limit = (most, Clock(store.seconds, for_features(plan, None)), tell, before)
             compute(engine, read_texts(plan.work), store, limit)
         keeping = Keeping(store, most)
-        texts = gather(model, plan.texts, plan.work, settings, (seconds, tell), plan.overwrite, keeping)
+        wanted = fitting(plan, store.shape)
+        texts = gather(model, wanted, plan.work, settings, (seconds, tell), plan.overwrite, keeping)
         limit = (most, Clock(store.seconds, for_features(plan, texts)), tell, texts.tokens)
         return texts, compute(engine, read_texts(plan.work), store, limit)
 
