@@ -339,6 +339,7 @@ def test_torch_is_asked_for(cli, flags, monkeypatch):
         (("--budget", "soon"), "--budget: got 'soon'; give a time, as 90s, 2m or 1h"),
         (("--feature-bytes", "much"), "--feature-bytes: got 'much'; give an amount of memory"),
         (("--seed", 2**64), "--seed: got 18446744073709551616; give a whole number from 0 to 2**64 - 1"),
+        (("--hidden", 10**20), "Invalid value for '--hidden'"),
         (("--layers", "0,9"), "--layers: got [0, 9]; give layers of the model, 0 to 1"),
         (("--layers", "low"), "--layers: got 'low'; give whole numbers"),
         (("--loss", "mse"), "'mse'"),

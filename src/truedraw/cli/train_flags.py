@@ -11,6 +11,7 @@ from truedraw.cli.grouping import flag
 from truedraw.cli.train_outputs import worked_on, written_too
 
 TEXT, HEAD, LIMITS = "Text", "Head", "Limits"
+MOST_HIDDEN = 1 << 20  # beyond which no draft is small
 LossName = Literal["kl", "rkl", "js", "tv", "tvd++", "lk"]
 Overwrite = Annotated[
     bool,
@@ -112,7 +113,7 @@ class HeadFlags:
     hidden: Annotated[
         int | None,
         flag("--hidden", help="Inner width of the head or of an eagle3 draft; 1536 if not given, of a transformer four "
-             "times --width. A medusa head has none.", min=1, rich_help_panel=HEAD),
+             "times --width. A medusa head has none.", min=1, max=MOST_HIDDEN, rich_help_panel=HEAD),
     ] = None  # fmt: skip
     vocabulary: Annotated[
         int | None,

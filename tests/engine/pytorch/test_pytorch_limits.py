@@ -14,6 +14,7 @@ from engine.pytorch.families import CONTEXT, VOCAB, farthest, open_family, write
 from models.tiny_models import tiny_config, write_openvino
 from truedraw import load
 from truedraw.engine.pytorch import PyTorchEngine
+from truedraw.engine.pytorch.running import running
 from truedraw.errors import BadModelFile, BadParameter, BadPrompt, EngineError, OutOfPages, UnsupportedModel
 from truedraw.models import open_checkpoint
 from truedraw.protocol import Fill, Proposal, Work
@@ -212,3 +213,14 @@ def test_a_model_of_another_architecture_is_loaded_by_its_folder(folder) -> None
         assert [choice.tokens for choice in fast.choices] == [choice.tokens for choice in plain.choices]
         assert fast.stats.accepted > 20  # the model drafts for itself
         assert fast.fallback is None
+
+
+def test_memory_of_the_processor_that_runs_out_is_an_error_in_words():
+    said = r"the device is out of memory \(.*\); .* or train a smaller draft \(--hidden\)"
+    with pytest.raises(EngineError, match=said), running(None):
+        torch.empty(1 << 60)
+
+
+def test_other_errors_of_torch_are_left_as_they_are():
+    with pytest.raises(RuntimeError, match="shape"), running(None):
+        torch.zeros(2).view(3)

@@ -7,6 +7,9 @@ from contextlib import contextmanager
 
 from truedraw.errors import EngineError
 
+NOT_ALLOCATED = "can't allocate memory"
+"""In what torch says where the memory of the processor is too small."""
+
 
 @contextmanager
 def running(threads: int | None) -> Iterator[None]:
@@ -21,10 +24,12 @@ def running(threads: int | None) -> Iterator[None]:
         if threads is not None:
             torch.set_num_threads(threads)
         yield
-    except torch.OutOfMemoryError as error:
+    except RuntimeError as error:  # which torch.OutOfMemoryError is
+        if not (isinstance(error, torch.OutOfMemoryError) or NOT_ALLOCATED in str(error)):
+            raise
         raise EngineError(
             f"the device is out of memory ({str(error).splitlines()[0]}); run fewer or shorter texts at once, lower "
-            "cache_bytes, or take a smaller dtype"
+            "cache_bytes, take a smaller dtype, or train a smaller draft (--hidden)"
         ) from error
     finally:
         if threads is not None:
