@@ -22,7 +22,9 @@ def path(tmp_path):
     return tmp_path / "lk.checkpoint"
 
 
-@pytest.mark.parametrize("state", [State(), State(**FACTS), State(looked=0, looks=[LOOK, LOOK])])
+@pytest.mark.parametrize(
+    "state", [State(), State(**FACTS), State(looked=0, looks=[LOOK, LOOK]), State(of_steps=10**20)]
+)
 def test_it_is_read_as_it_was_written(path, state):
     assert state_of(asdict(state), path) == state
 
@@ -34,6 +36,7 @@ def test_it_is_read_as_it_was_written(path, state):
     ("curve", [{**POINT, "loss": None}]), ("curve", [POINT, {**POINT, "acceptance": [0.5]}]),
     ("looks", [{}]), ("looks", [{**LOOK, "tokens_a_round": "x"}]), ("looks", [{**LOOK, "acceptance": 3}]),
     ("held_out", 3), ("lately", None), ("since", -1), ("of_steps", "x"), ("of_seconds", float("nan")), ("gave_up", 1),
+    ("of_steps", -1),
 ])  # fmt: skip
 def test_a_fact_that_no_training_writes(path, name, value):
     with pytest.raises(BadFile, match=rf"lk\.checkpoint is cut or damaged \({name} is .*remove it to train anew"):

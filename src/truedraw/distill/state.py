@@ -84,7 +84,7 @@ RIGHT: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("step", "tokens", "best_step", "stale", "since"), is_whole),
     **dict.fromkeys(("looked", "pointed"), partial(is_whole, least=-1)),
     **dict.fromkeys(("seconds", "best", "lately"), is_number),
-    "of_steps": lambda value: value is None or is_whole(value),
+    "of_steps": lambda value: value is None or (type(value) is int and value >= 0),  # as many as were asked for
     "of_seconds": lambda value: value is None or is_number(value),
     "gave_up": lambda value: isinstance(value, bool),
     "loss": partial(is_number, least=-LARGEST),
