@@ -2,6 +2,8 @@ from dataclasses import replace
 
 import pytest
 
+from generate.one_text import CONFIG, likely
+from models.tiny_models import write_folder
 from truedraw import load
 from truedraw.bench.batch import batch_speeds
 from truedraw.bench.gain import measure
@@ -24,6 +26,7 @@ class Recorder:
 
     def __init__(self):
         self.model, self.calls = load("tabular"), []
+        self.engine = self.model.engine
 
     def generate(self, tokens, params, speculative):
         self.calls.append((tuple(tokens), params, speculative))
@@ -41,6 +44,20 @@ def test_arms_alternate_after_a_warm_up_and_repeats_have_their_own_seeds():
     assert [call[1].seed for call in measured] == [4, 4, 4, 4, 5, 5, 5, 5]
     assert [call[0][1] for call in measured] == [1, 1, 2, 2, 1, 1, 2, 2]
     assert [(pair.task, pair.category) for pair in found] == [(0, "a"), (1, "b"), (0, "a"), (1, "b")]
+
+
+def test_each_arm_computes_the_prompt_whoever_came_before(tmp_path):
+    prompt, rows = tuple(range(3, 83)), list[int]()
+    with load(write_folder(tmp_path / "tiny", CONFIG, likely()), cache=tmp_path / "cache", threads=1) as model:
+        forward = model.engine.forward
+
+        def counted(works, fills=()):
+            rows.append(sum(work.sequence.num_uncached for work in works) + sum(fill.count for fill in fills))
+            return forward(works, fills)
+
+        model.engine.forward = counted
+        list(pairs(Arms(model, replace(PARAMS, max_tokens=2), DRAFTS), [Task("a", prompt)], repeats=2))
+    assert [count for count in rows if count >= 16] == [len(prompt)] * 6  # the warm-up is two
 
 
 def test_behind_the_last_seed_comes_the_first():

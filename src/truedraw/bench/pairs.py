@@ -52,8 +52,13 @@ class Arms:
     def pair(self, tokens: str | Sequence[int], plain_first: bool) -> tuple[Result, Result]:
         """(plain, speculative), run in the order asked for."""
         order = (PLAIN, self.speculation) if plain_first else (self.speculation, PLAIN)
-        first, second = (self.model.generate(tokens, self.params, speculative=arm) for arm in order)
+        first, second = (self._run(tokens, arm) for arm in order)
         return (first, second) if plain_first else (second, first)
+
+    def _run(self, tokens: str | Sequence[int], speculation: Speculation) -> Result:
+        """Each computes its prompt, whatever the one before has left of it."""
+        forget_closed(self.model.engine)
+        return self.model.generate(tokens, self.params, speculative=speculation)
 
     def warm_up(self, tokens: str | Sequence[int]) -> None:
         """Run both once, unmeasured."""
