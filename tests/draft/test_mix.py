@@ -203,6 +203,16 @@ def test_trust_stays_between_its_bounds_and_fades() -> None:
         assert LEAST <= trust.chances(chain(1, confidence=[strange]))[0] <= MOST
 
 
+@pytest.mark.parametrize("strange", [-1.0, -np.inf, np.nan, np.inf, 7.0])
+def test_a_source_that_says_what_is_no_chance_is_believed_by_what_is_kept(strange) -> None:
+    trust, draft = Trust(), chain(1, 1, confidence=[0.5, 0.5])
+    trust.learn(chain(1, 1, confidence=[strange, strange]), [1, 1, 2])
+    assert trust.chances(draft)[0] >= 0.5
+    for _ in range(300):
+        trust.learn(draft, [2])
+    assert trust.chances(draft)[0] < 0.1
+
+
 def test_trust_follows_the_branch_that_the_text_took() -> None:
     branching = Proposal(np.array([1, 2, 3]), np.array([ROOT, ROOT, 1]), (None,) * 3, np.array([0.5, 0.5, 0.9]))
     trust = Trust()

@@ -25,7 +25,8 @@ class Trust:
 
     def learn(self, proposal: Proposal, tokens: Sequence[int]) -> None:
         """What was offered in a round, drafted or not, and the text that the round then brought."""
-        said, above, ids = opinions(proposal), proposal.parents.tolist(), proposal.tokens.tolist()
+        said = [max(0.0, chance) for chance in opinions(proposal)]  # less than nothing is a plug-in's mistake
+        above, ids = proposal.parents.tolist(), proposal.tokens.tolist()
         self._kept, self._expected = KEPT * self._kept, KEPT * self._expected
         self._kept += (1 - KEPT) * PRIOR
         self._expected += (1 - KEPT) * PRIOR
