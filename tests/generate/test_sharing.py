@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -12,11 +14,12 @@ from truedraw.draft.ngram import NgramDrafter
 from truedraw.errors import BadInput
 from truedraw.generate import shared_drafters
 from truedraw.generate.calls import Calls
-from truedraw.generate.crowd import Crowd
+from truedraw.generate.crowd import AHEAD, Crowd
 from truedraw.generate.guarded_drafter import GuardedDrafter, GuardedState
+from truedraw.generate.job import Job, Start, moved
 from truedraw.generate.jobs import Jobs
-from truedraw.generate.known_rows import KnownRows
-from truedraw.generate.planning import LIMITS
+from truedraw.generate.known_rows import IN_A_ROW, KnownRows
+from truedraw.generate.planning import LIMITS, NEAR, plan
 from truedraw.generate.sample import Turn
 from truedraw.generate.shared_drafters import SharedDrafter, SharedDrafters
 from truedraw.generate.speculation import Speculation, speculation
@@ -326,6 +329,141 @@ def test_what_was_drawn_waits_for_its_pass_whatever_rows_are_known():
     drawn, other = (SimpleNamespace(number=n, trail=trail, proposal=each) for n, each in enumerate((NOTHING, None)))
     assert KnownRows().turn([drawn], prompts_wait=False) is None
     assert KnownRows().turn([drawn, other], prompts_wait=False).samples == [other]
+
+
+def test_a_text_that_was_begun_before_pays_for_the_passes_that_compute_it_alone():
+    every = Jobs(None, LIMITS, None)
+    job, text = SimpleNamespace(fill_seconds=0.0), SimpleNamespace()
+    every._crowd.running, every._crowd.jobs = [SimpleNamespace(number=4, sequence=text)], {4: job}
+    for _ in range(2):
+        every._charge(Turn([], [SimpleNamespace(sequence=text, count=30)], rows=40, engine_seconds=8.0))
+    assert job.fill_seconds == 12.0
+
+
+def test_the_longest_text_of_a_job_is_one_that_runs_or_one_to_come():
+    start = Start(None, None, SimpleNamespace(room=5))
+    job, text = Job((1, 2, 3), None, [start] * 2), SimpleNamespace(tokens=[0] * 6)
+    assert job.most_tokens == 8
+    job.begun, job.live = 1, [SimpleNamespace(sequence=text, ending=SimpleNamespace(room=1))]
+    assert job.most_tokens == 8
+    job.live[0].ending.room = 4
+    assert job.most_tokens == 10
+    job.begun, job.live = 2, []
+    assert job.most_tokens == 0
+
+
+def test_a_job_that_has_to_wait_after_all_has_not_begun():
+    closed = []
+    job = Job((1, 2, 3), SimpleNamespace(drafter=None), [])
+    job.open(SimpleNamespace(open=lambda prompt: SimpleNamespace(close=lambda: closed.append(prompt))), None)
+    assert job.opened_at is not None
+    job.postpone()
+    assert (closed, job.root, job.seconds) == ([(1, 2, 3)], None, 0.0)
+    job.root, job.fresh = (SimpleNamespace(close=partial(closed.append, name)) for name in "ab")
+    job.drop()
+    assert (closed[1:], job.root, job.fresh) == (["a", "b"], None, None)
+
+
+def test_who_takes_a_job_out_again_leaves_nothing_of_it():
+    class TakenOut(deque):
+        def remove(self, job):
+            if job == "out":
+                self.clear()
+            super().remove(job)
+
+    queue, place = TakenOut(["in", "out"]), {}
+    assert (moved(queue, place), place) == (["in"], {"in": None})
+
+
+class Waits:
+    """A job whose prompt is not computed."""
+
+    def __init__(self, first, prompt=(1,) * 20):
+        self.first, self.prompt, self.remaining = first, prompt, 2
+        self.root = SimpleNamespace(num_uncached=20, tokens=[*prompt])
+
+    def open(self, engine, computed):
+        return self.root
+
+    def is_ready(self, shared):
+        return False
+
+
+def test_who_lets_others_pass_keeps_a_place_before_them():
+    crowd, jobs = Crowd(SimpleNamespace(fits=lambda *_: True), LIMITS, None, None), [Waits(n) for n in range(3)]
+    for job in jobs:
+        crowd.join(job)
+    for number in (1, 2, 0):
+        assert crowd._open(jobs[number])
+    assert crowd.opened == jobs
+
+
+def test_nobody_waits_for_a_prompt_that_is_not_the_own():
+    crowd, other, twin, job = Crowd(None, LIMITS, None, None), Waits(0, (2,) * 20), Waits(1), Waits(2)
+    crowd.join(twin)
+    crowd.join(job)
+    crowd.opened = [other]
+    assert not crowd._is_begun(job)
+    crowd.opened = [other, twin]
+    assert crowd._is_begun(job)
+
+
+def test_as_many_begin_at_once_as_may_run():
+    with load("tabular") as model, model.batch(max_running=12) as batch:
+        runs = [batch.add("the cat", max_tokens=5, seed=seed, ignore_eos=True) for seed in range(14)]
+        batch.step()
+        assert [run.result().stats.tokens for run in runs] == [1] * 12 + [0] * 2
+
+
+@pytest.mark.parametrize("place", ["added", "waiting", "opened"])
+def test_whoever_waits_is_counted_where_more_may_be_taken_in(place):
+    every = Jobs(None, LIMITS._replace(max_running=AHEAD + 2), None)
+    queue = every.added if place == "added" else getattr(every._crowd, place)
+    for number in range(AHEAD):
+        assert (every.num_unfinished, every.is_hungry) == (2 * number, True)
+        queue.append(SimpleNamespace(remaining=2))
+    assert (every.num_unfinished, every.is_hungry) == (2 * AHEAD, False)
+    queue[0].remaining = queue[1].remaining = queue[2].remaining = 1
+    assert every.is_hungry  # fewer samples than may run
+    every._crowd.evicted.append(object())
+    assert (every.num_unfinished, every.is_hungry) == (AHEAD + 2, False)
+
+
+def known_to(*served):
+    """Samples, whose rows are known or not."""
+    trails = [SimpleNamespace(cold=False, scores=lambda found=found: "known" if found else None) for found in served]
+    return [SimpleNamespace(number=number, trail=trail, proposal=None) for number, trail in enumerate(trails)]
+
+
+@pytest.mark.parametrize(("others", "prompts"), [((False,), False), ((), True)])
+def test_who_has_no_row_waits_for_so_many_turns_and_then_anew(others, prompts):
+    rows, samples = KnownRows(), known_to(True, *others)
+    for _ in range(2):
+        assert all(rows.turn(samples, prompts).samples == samples[:1] for _ in range(IN_A_ROW))
+        assert rows.turn(samples, prompts) is None
+
+
+def test_where_nobody_waits_rows_that_are_known_need_no_pass():
+    rows, samples = KnownRows(), known_to(True)
+    assert all(rows.turn(samples, prompts_wait=False).samples == samples for _ in range(2 * IN_A_ROW))
+
+
+def test_who_had_no_row_is_asked_again_behind_a_pass_and_not_before():
+    rows, (known, other) = KnownRows(), known_to(True, False)
+    rows.turn([known, other], prompts_wait=False)
+    other.trail.scores = lambda: "known"
+    assert rows.turn([known, other], prompts_wait=False).samples == [known]
+    assert rows.turn([], prompts_wait=False) is None
+    assert rows.turn([known, other], prompts_wait=False).samples == [known, other]
+
+
+@pytest.mark.parametrize(("rows", "rides"), [(NEAR, True), (NEAR + 1, False)])
+def test_a_text_that_lacks_few_rows_is_in_any_pass(rows, rides):
+    older = SimpleNamespace(number=0, sequence=SimpleNamespace(num_uncached=50))
+    sample = SimpleNamespace(number=1, sequence=SimpleNamespace(num_uncached=rows))
+    turn = plan([older, sample], [], LIMITS._replace(max_rows=10, fill_rows=10))
+    assert (turn.samples == [sample]) is rides
+    assert [(fill.sequence, fill.count) for fill in turn.fills][:1] == [(older.sequence, 10 if rides else 5)]
 
 
 def test_a_job_waits_in_vain_for_nobody():
