@@ -10,7 +10,8 @@ from generate.paged_table import PagedTable, toy
 from truedraw import Model
 from truedraw.generate.batch import Batch
 from truedraw.generate.generation import Generation
-from truedraw.generate.shared_prompts import KEPT, SharedPrompts
+from truedraw.generate.planning import NEAR
+from truedraw.generate.shared_prompts import ALIKE, KEPT, SharedPrompts, begins_alike
 
 PROMPT = "the" + " cat sat dog" * 7  # 22 tokens: less than what texts that merely begin alike would share
 OTHER = "the" + " ran" * 25
@@ -142,3 +143,32 @@ def test_what_is_kept_keeps_nobody_out() -> None:
             batch.step()
         assert [run.result().stats.tokens for run in runs] == [3, 3, 0]
         assert len(list(batch.completed())) == 3
+
+
+@pytest.mark.parametrize(("length", "wanted"), [(NEAR, False), (NEAR + 1, True)])
+def test_a_prompt_that_rides_along_in_any_pass_is_not_waited_for(length, wanted) -> None:
+    shared, (job, twin) = SharedPrompts(None), (SimpleNamespace(prompt=(1,) * length) for _ in range(2))
+    assert not shared.is_wanted(job)
+    shared.expect(twin)
+    assert shared.is_wanted(job) is wanted
+
+
+def test_a_prompt_is_kept_once() -> None:
+    made = []
+    shared = SharedPrompts(SimpleNamespace(fork=lambda text, _: made.append(text) or [text]))
+    job = SimpleNamespace(prompt=(1,) * 99, root=SimpleNamespace(num_uncached=1))
+    shared.expect(job)
+    for _ in range(2):
+        shared.keep(job)
+    assert made == [job.root]
+
+
+@pytest.mark.parametrize(
+    ("uncached", "differs_at", "alike"),
+    [(ALIKE + 1, ALIKE, True), (ALIKE, ALIKE, False), (ALIKE + 1, ALIKE - 1, False)],
+)
+def test_which_texts_begin_alike(uncached, differs_at, alike) -> None:
+    """Equal tokens of about a page, which are not computed yet."""
+    prompt = tuple(range(2 * ALIKE))
+    text = SimpleNamespace(num_uncached=uncached, tokens=[*prompt[:differs_at], -1, *prompt[differs_at + 1 :]])
+    assert begins_alike(prompt, [SimpleNamespace(num_uncached=1, tokens=[*prompt]), text]) is alike
