@@ -184,8 +184,53 @@ def test_nobody_is_asked_what_is_not_read_or_for_more_than_is_ever_given():
     assert sample_without_worth().worths.get("draft") is None
 
 
+@pytest.mark.parametrize("several", [1, 2, 3])
+def test_who_is_asked_late_is_followed_by_all_that_were_named_as_long_as_nobody_has_anything(clock, several):
+    names = "abcd"[: several + 1]
+    drafters = {name: Gives(clock, 1.0) for name in names}
+    for name in names[:-1]:
+        drafters[name].propose = lambda states, *_: [NOTHING for _ in states]
+    one, controller = (
+        sample(SeveralDrafters.of({name: Source(each, each) for name, each in drafters.items()})),
+        Asks({}),
+    )
+    controller.choose = lambda *_: [Choice(names[0], tokens=2, then=tuple(names[1:]))]
+    guess(controller, schedule(), Turn([one]))
+    assert (one.source, len(one.proposal)) == (names[-1], 2)
+
+
+def test_the_time_of_drafts_that_were_drawn_before_is_not_that_of_this_round(clock):
+    texts = [sample(Gives(clock, 2.0), 0), sample(Gives(clock, 3.0), 1)]
+    texts[0].proposal, texts[0].draft_seconds = Proposal.chain([1]), 7.0
+    assert guess(Asks({"draft": 1}), schedule(), Turn(texts)) == 3.0
+
+
+@pytest.mark.parametrize(("trouble", "begun"), [(None, 1), ("fault", 0), ("room", 0)])
+def test_rounds_begin_otherwise_only_where_all_can_be_drafted(trouble, begun):
+    """One text's first drafter fails in this round, or there is no room for what was decided for it."""
+    fails = Gives(error=ValueError("no") if trouble == "fault" else None)
+    texts, plan, told = [sample(fails, 0, coupled=False), sample(Gives(), 1)], schedule(), []
+    plan.has_room = lambda work: trouble != "room"
+    guess(Asks({"draft": 1}, "draft"), plan, Turn(texts), lambda guesses, choices: told.append(choices) or False)
+    assert len(told) == begun
+
+
+def test_an_asker_tells_the_length_of_the_text_and_who_can_still_draft():
+    guard = GuardedDrafter(Gives(), 9)
+    texts, controller = [sample(guard, number) for number in range(2)], Asks({})
+    texts[1].sequence.tokens = [0] * 7
+    guess(controller, schedule(), Turn(texts))
+    assert [(asker.length, asker.sources) for asker in controller.askers] == [(1, ("draft",)), (7, ("draft",))]
+    guard.fault = "too slow"
+    for each in texts:
+        each.proposal = None
+    guess(controller, schedule(), Turn(texts))
+    assert [asker.sources for asker in controller.askers] == [(), ()]
+
+
 def sample_without_worth() -> Asker:
     controller = Asks({})
     guess(controller, schedule(), Turn([sample(Gives(), 0, 9)]))
     assert not list(controller.askers[0].worths)
+    assert len(controller.askers[0].worths) == 0
     return controller.askers[0]
