@@ -174,6 +174,19 @@ def test_a_verdict_by_one_too_many_or_too_few(tokens, kept, said) -> None:
     assert believed(whole, Proposal.chain([1, 2]), 3, Nothing()) is whole
 
 
+@pytest.mark.parametrize("given", [Verdict((1,), 0, np.False_, coupled=True), Verdict([1], 0, 0, coupled=True)])
+def test_what_a_verdict_says_beside_its_tokens_is_kept(given) -> None:
+    found = believed(given, Proposal.chain([1, 2]), 3, Nothing())
+    assert (found.tokens, found.num_accepted, found.rejected, found.coupled) == ((1,), 0, False, True)
+    assert type(found.rejected) is bool
+
+
+@pytest.mark.parametrize("tokens", [(3, 0, 0), (0, 3, 0), (0, 0, 3), (-1, 0, 0), (0, -1, 0), (0, 0, -1)])
+def test_no_token_of_a_verdict_lies_outside_the_vocabulary(tokens) -> None:
+    with pytest.raises(TruedrawError, match="the target's are 0 to 2"):
+        believed(Verdict(tokens, 2, rejected=False), Proposal.chain([1, 2]), 3, Nothing())
+
+
 def test_an_error_that_says_nothing_ends_its_own_text() -> None:
     with load("tabular") as model, model.batch() as batch:
         raising, sound = (
