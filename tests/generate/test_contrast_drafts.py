@@ -11,7 +11,7 @@ from truedraw import Model, load
 from truedraw.errors import BadParameter
 from truedraw.generate.contrast import contrast
 from truedraw.generate.keys import naming
-from truedraw.generate.lent import is_same
+from truedraw.generate.lent import Lent, is_same
 from truedraw.models.toy import TOY_TABLE, toy_text
 from truedraw.text import Tokenizer
 
@@ -148,6 +148,37 @@ def test_a_file_has_many_names(tmp_path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert is_same("smollm2-135m", "smollm2-135m")
     for name in ("other.gguf", "smollm2-135m", "missing.gguf"):
         assert not is_same(str(file), name)
+
+
+def test_a_lent_model_is_found_by_any_name_of_its_file_wherever_the_process_is(tmp_path, monkeypatch) -> None:
+    lent, (first, second) = Lent(), (object(), object())
+    assert lent.default is None
+    (tmp_path / "model.gguf").write_bytes(b"x")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "model.gguf").write_bytes(b"x")
+    monkeypatch.chdir(tmp_path)
+    lent.add("./model.gguf", first)
+    lent.add("another", second)
+    monkeypatch.chdir(tmp_path / "other")
+    assert lent.default == "./model.gguf"
+    assert [lent.find(name) for name in ("./model.gguf", "../model.gguf", "another")] == [first, first, second]
+    assert [lent.find(name) for name in ("model.gguf", "missing")] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ({"method": "model", "model": None}, {"method": "model", "model": "small"}),
+        ({"method": "mix", "sources": ("ngram", "model")},
+         {"method": "mix", "sources": ["ngram", {"method": "model", "model": "small"}]}),
+        ({"method": "staged", "stage": "ngram"}, {"method": "staged", "stage": "ngram", "model": "small"}),
+        ({"method": "tli", "model": "mine"}, {"method": "tli", "model": "mine"}),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_model_is_named_where_none_is(given, found) -> None:
+    assert naming(given, "small") == found
+    assert naming(given, None) == given
 
 
 def test_who_lends_a_model_closes_it(monkeypatch: pytest.MonkeyPatch) -> None:
