@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,8 @@ from truedraw.draft.ngram import NgramDrafter
 from truedraw.draft.none import NoDrafter
 from truedraw.errors import OutOfPages
 from truedraw.generate.certain import MOST, forced_tokens
-from truedraw.protocol import NOTHING, ROOT, Proposal
+from truedraw.generate.judging import Judged, Spent, round_of
+from truedraw.protocol import NOTHING, ROOT, Proposal, Verdict
 from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams
 from truedraw.testing.enumeration import Walker
@@ -71,3 +74,19 @@ def test_tokens_that_must_come_and_find_no_room_together_come_one_by_one() -> No
     with pytest.raises(OutOfPages):
         list(run)
     assert run.result().text == " cat dog"
+
+
+@pytest.mark.parametrize(
+    ("drafts", "verdict", "kept", "told"),
+    [
+        ([], Verdict((4, 5, 6), 2, False), 3, (0, 0, 2, "", ("forced", "forced", "plain"))),
+        ([], Verdict((4, 5, 6), 2, False), 1, (0, 0, 1, "", ("forced",))),
+        ([7], Verdict((4, 5, 7, 8), 3, False), 4, (1, 1, 2, "ngram", ("forced", "forced", "draft", "bonus"))),
+        ([7], Verdict((4, 5, 8), 2, True), 3, (1, 0, 2, "ngram", ("forced", "forced", "residual"))),
+    ],
+)
+def test_what_had_to_come_is_nobodys_draft(drafts, verdict, kept, told) -> None:
+    found = Judged(verdict, verdict.tokens[:kept], None, (0.0,) * kept, (0.0,) * kept)
+    proposal, spent = join((4, 5), Proposal.chain(drafts)), Spent(0.0, None, 0.0, 0.0, 1)
+    done = round_of(SimpleNamespace(number=3), proposal, found, spent, source="ngram", forced=2)
+    assert (done.drafted, done.accepted, done.forced, done.source, done.origins) == told
