@@ -57,7 +57,8 @@ def test_a_seed_that_was_told_and_is_given_names_other_noise(tokenizer, seeds, d
 
 
 def test_no_seed_comes_twice() -> None:
-    for given in ((5, 5, TOLD), (TOLD, 5, 5), (5, 5, TOLD, TOLD, 5, 5)):
+    another = derived_seed(5, "again", 0, 2)
+    for given in ((5, 5, TOLD), (TOLD, 5, 5), (5, 5, TOLD, TOLD, 5, 5), (TOLD, another, 5, 5)):
         seeds = Seeds()
         found = [seeds.next(seed) for seed in given]
         assert len(set(found)) == len(found)

@@ -45,6 +45,8 @@ def letters(normalizer: object) -> Tokenizer:
         (normalizers.NFKC(), "\u00b4tis", " \u0301tis"),
         (normalizers.NFKC(), "\u00a8", " \u0308"),
         (normalizers.Lowercase(), "Hello", "hello"),
+        (normalizers.Lowercase(), "\u039f\u0394\u039f\u03a3", "\u03bf\u03b4\u03bf\u03c3"),
+        (normalizers.Prepend(" "), "hello", " hello"),
     ],
     ids=ascii,
 )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from math import log
+from math import exp, log
 
 import numpy as np
+import pytest
 
 from truedraw.engine.logits_cache import LogitsCache
 from truedraw.generate.trail import Trail
@@ -45,3 +46,12 @@ def test_it_ends_where_few_others_come() -> None:
     trail.follow([7], ROWS[3:], [0.0])
     assert [found(cache, [*PROMPT, *[5, 6, 7][:count]]) for count in range(4)] == [0, 1, None, None]
     assert found(cache, [*PROMPT, 7]) is None
+
+
+def test_a_row_is_worth_the_chance_that_a_sample_comes_there() -> None:
+    cache, values = LogitsCache(1 << 20), []
+    cache.store = lambda place, row, value: values.append(value)
+    trail = Trail(cache, PROMPT)
+    trail.follow([5, 6], ROWS[:2], [-0.5, -1.0])
+    trail.follow([7], ROWS[2:3], [-0.5])
+    assert values == pytest.approx([1.0, exp(-0.5), exp(-1.5)])
