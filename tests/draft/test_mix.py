@@ -221,6 +221,41 @@ def test_trust_follows_the_branch_that_the_text_took() -> None:
     assert trust.chances(branching)[2] == pytest.approx(0.95, abs=0.03)
 
 
+def test_who_had_nothing_to_say_is_thought_to_draw_as_before() -> None:
+    drafter = of(Says(chain(1, law=Q), NOTHING, chain(1)))
+    state, seen = drafter.open([0], LAW), []
+    for _ in range(3):
+        tree(drafter, 7, state)
+        seen.append([*state.draws])
+    assert seen == [[True], [True], [False]]
+
+
+def test_what_is_found_out_ahead_of_a_text_is_known_there() -> None:
+    drafter = of(Says(chain(1, law=Q)))
+    state = drafter.open([0], LAW)
+    tree(drafter, 7, state.ahead([3]))
+    assert state.draws == [True]
+
+
+def test_what_is_certain_goes_on_behind_the_first_of_equal_samples() -> None:
+    found = tree(of(Says(chain(3, law=Q)), Says(chain(3, law=Q[::-1])), Says(chain(3, 2))))
+    assert shape(found) == [(3, ROOT), (3, ROOT), (2, 0)]
+
+
+def test_no_more_than_one_of_siblings_is_expected_and_what_was_learnt_fades() -> None:
+    sure = Proposal(np.array([1, 2]), np.array([ROOT, ROOT]), (None,) * 2, np.array([0.8, 0.8]))
+    trust = Trust()
+    for _ in range(300):
+        trust.learn(sure, [2])
+    assert trust.chances(sure) == pytest.approx([0.8, 0.8], abs=0.01)
+    for _ in range(10):
+        trust.learn(sure, [3])
+    assert trust.chances(sure)[0] < 0.7
+    for _ in range(300):
+        trust.learn(sure, [])
+    assert trust.chances(sure) == pytest.approx([0.8, 0.8], abs=0.01)
+
+
 class Noted:
     def __init__(self) -> None:
         self.names = []
