@@ -135,6 +135,19 @@ def test_a_text_hears_what_others_have_shown() -> None:
     assert waits.chances[0] > before + 0.5
 
 
+def test_others_are_looked_at_now_and_then_whenever_a_text_begins() -> None:
+    usual = Siblings((0.05,))
+    other = watched(OfText(usual), (0.05,), EVERY_OF_ALL + 1, offered=1)
+    waits = OfText(usual)
+    for _ in range(3):
+        before = chances(usual)
+        for _ in range(EVERY_OF_ALL - 1):
+            other.saw(1, 0)
+        assert waits.chances == before
+        other.saw(1, 0)
+        assert waits.chances[0] > before[0]
+
+
 def test_what_is_usual_weighs_as_much_as_so_many_tries() -> None:
     usual = Siblings((0.5, 0.5))
     text = OfText(usual)
@@ -242,6 +255,14 @@ def test_shapes_follow_what_was_learnt_unless_they_are_given() -> None:
     assert fixed.levels(6) == (((0, 2),), ((0, 1),), ((0, 1),))
     assert chain.levels(6) == (((0, 1),),) * 3
     assert fixed.worths(6) is chain.worths(6) is None
+
+
+def test_where_branches_take_more_than_they_bring_what_is_learnt_makes_a_chain() -> None:
+    """A number of candidates that was given holds."""
+    shapes = Trees(Siblings((0.1, 0.1, 0.1)), 6, narrow=True).of_text()
+    assert shapes.levels(4) == (((0, 1),),) * 4
+    assert [level for _, level in shapes.worths(4)] == [1, 2, 3, 4]
+    assert Trees(Siblings(FIRST), 6, 2, narrow=True).of_text().levels(3) == (((0, 2),), ((0, 1),))
 
 
 def test_what_a_place_teaches_reaches_back_so_far_and_no_further(monkeypatch) -> None:
