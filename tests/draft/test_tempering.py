@@ -18,7 +18,7 @@ from truedraw.draft.model import ModelDrafter
 from truedraw.draft.ngram_lm import NgramLMDrafter
 from truedraw.draft.tempering import RATIOS, OwnLaw, Tempering, Tuner, Variant
 from truedraw.engine.tabular import TabularEngine
-from truedraw.errors import BadParameter
+from truedraw.errors import BadParameter, EngineError
 from truedraw.generate.speculation import speculation
 from truedraw.protocol import Proposal, Scores
 from truedraw.registry import find
@@ -206,6 +206,54 @@ def test_targets_of_other_temperatures_are_told_apart_and_some_have_none() -> No
     for number in range(100):
         known.tuner(target(temperature=1.0 + number))
     assert len(known._tuners) == tempering.MOST_KINDS
+
+
+def test_a_gain_without_doubt_is_believed_after_so_many_places_and_not_before() -> None:
+    tuner, gained = Tuner(), np.full(len(RATIOS), 0.1)
+    gained[0], gained[3] = 0.0, 0.3
+    for _ in range(gains_module.FEW - 1):
+        tuner.saw(gained)
+        assert tuner.variant.ratio == 1.0
+    for _ in range(50):
+        tuner.saw(gained)
+        assert tuner.variant.ratio == RATIOS[3]
+
+
+@pytest.mark.parametrize("error", [BadParameter("logits", "none is left"), EngineError("no numbers")], ids=str)
+def test_where_a_law_leaves_nothing_of_a_draft_nothing_is_kept(error) -> None:
+    def fails(law):
+        raise error
+
+    assert tempering.overlap(np.full(9, 1 / 9), target(), fails) == 0.0
+
+
+def test_the_oldest_kind_of_target_is_the_one_that_is_forgotten() -> None:
+    known, kinds = Tempering(), [target(temperature=1.0 + number) for number in range(tempering.MOST_KINDS + 1)]
+    tuners = [known.tuner(each) for each in kinds]
+    assert [known.tuner(each) for each in kinds[1:]] == tuners[1:]
+    assert known.tuner(kinds[0]) is not tuners[0]
+
+
+def test_cuts_are_compared_at_the_temperature_that_drafts_have_and_by_what_was_seen_there() -> None:
+    tuner, size = Tuner(("wide", "narrow")), len(RATIOS)
+
+    def sees(wide: float) -> None:
+        """The fourth temperature is the best; the wide cut gains so much at the one that drafts have."""
+        seen = np.full(size + 2, 0.1)
+        seen[3] = 0.4
+        seen[size] = seen[RATIOS.index(tuner.variant.ratio)] + wide
+        tuner.saw(seen)
+
+    for _ in range(gains_module.FEW):
+        sees(0.05)
+    assert tuner.variant == Variant(RATIOS[3])  # of the cuts nothing is known there
+    assert tuner.variants()[size:] == [Variant(RATIOS[3], "wide"), Variant(RATIOS[3], "narrow")]
+    for _ in range(2 * gains_module.FEW):
+        sees(-0.05)
+        assert tuner.variant == Variant(RATIOS[3])
+    for _ in range(60):
+        sees(0.2)
+    assert tuner.variant == Variant(RATIOS[3], "wide")
 
 
 def target(vocab=9, **params) -> SamplingLaw:
