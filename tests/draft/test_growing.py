@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from draft.drafting import TABLE, propose
 from known_laws import lookup
-from truedraw.draft.growing import MARGIN, Draws, sureness, without
+from truedraw.draft.growing import MARGIN, Branch, Draws, sureness, without
 from truedraw.draft.joining import join
 from truedraw.draft.knobs import METHODS, Knobs
 from truedraw.draft.model import ModelDrafter
@@ -77,3 +79,16 @@ def test_without_a_token_either_form_is_the_same_law() -> None:
         np.testing.assert_allclose(left.dense(), without(SPARSE.dense(), token), atol=1e-16)
     assert SPARSE.weights.tolist() == [0.2, 0.35, 0.35, 0.1]
     assert not without(SparseLaw(np.array([3]), np.ones(1), 9), 3).weights.any()
+
+
+@pytest.mark.parametrize(("behind", "starts"), [((), True), ((1,), True), ((1, 2), False)])
+def test_what_must_come_takes_room_in_the_draft_model(behind, starts: bool) -> None:
+    text = SimpleNamespace(ids=lambda tokens: tokens, room=lambda rows: 2 - rows, sequence=lambda: "a text")
+    assert Branch(None, text, behind, 9).starts() is starts
+
+
+def test_no_more_candidates_are_drawn_than_there_are_drafts_to_make() -> None:
+    drafter = ModelDrafter(TabularEngine(TABLE), knobs=Knobs(draft_siblings=4))
+    for budget in range(1, 6):
+        [proposal] = propose(drafter, (budget,), [[0, 1]])
+        assert proposal.parents.tolist() == [*[-1] * min(budget, 4), *[0] * (budget - 4)]
