@@ -256,6 +256,21 @@ def test_no_more_than_one_of_siblings_is_expected_and_what_was_learnt_fades() ->
     assert trust.chances(sure) == pytest.approx([0.8, 0.8], abs=0.01)
 
 
+def test_each_offer_teaches_once_and_only_the_last_of_a_round() -> None:
+    source = Says(chain(1, confidence=[0.5]), chain(1, confidence=[0.5]), NOTHING)
+    state = (drafter := of(source)).open([0], LAW)
+    tree(drafter, 7, state)
+    for _ in range(2):
+        state.commit([1], SCORES)
+        before = state.trusts[0].chances(chain(1, confidence=[0.5]))
+    state.commit([2], SCORES)
+    assert state.trusts[0].chances(chain(1, confidence=[0.5])) == before
+    for _ in range(2):
+        tree(drafter, 7, state)
+    state.commit([2], SCORES)
+    assert state.trusts[0].chances(chain(1, confidence=[0.5])) == before
+
+
 class Noted:
     def __init__(self) -> None:
         self.names = []
