@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from truedraw.draft.several import SeveralDrafters, SeveralStates, Source
+from truedraw.draft.several import LONGEST_TOLD, SeveralDrafters, SeveralStates, Source, name_of, short
 from truedraw.errors import BadInput
 from truedraw.generate import guesses
 from truedraw.generate.guarded_drafter import GuardedDrafter, GuardedState
@@ -226,6 +226,54 @@ def test_an_asker_tells_the_length_of_the_text_and_who_can_still_draft():
         each.proposal = None
     guess(controller, schedule(), Turn(texts))
     assert [asker.sources for asker in controller.askers] == [(), ()]
+
+
+def test_a_drafter_is_called_by_its_settings_in_whatever_order_and_length():
+    assert name_of("q", {"b": 1, "a": 2}) == name_of("q", {"a": 2, "b": 1}) == "q(a=2, b=1)"
+    assert name_of("q", {}) == "q"
+    assert short("x" * LONGEST_TOLD) == "x" * LONGEST_TOLD
+    longer = [short("x" * LONGEST_TOLD + end) for end in ("a", "b")]
+    assert longer[0] != longer[1]
+    assert {len(each) for each in longer} == {LONGEST_TOLD // 2 + 3 + 8}
+
+
+def test_of_several_drafters_those_are_told_that_were_switched_off():
+    parts = {name: SimpleNamespace(fault=fault) for name, fault in {"a": None, "b": "late", "c": "lost"}.items()}
+    several = SeveralDrafters.of({"plain": Source(Gives(), Gives())} | {n: Source(p, p) for n, p in parts.items()})
+    assert several.fault == "b: late; c: lost"
+    parts["b"].fault = parts["c"].fault = None
+    assert several.fault is None
+
+
+def test_of_several_each_draws_by_chances_of_its_own_for_the_texts_that_have_nothing_yet():
+    asked = []
+
+    class Notes(Gives):
+        def propose(self, states, budgets, chances):
+            asked.append(
+                [(budget, chance.randomness, chance.source) for budget, chance in zip(budgets, chances, strict=True)]
+            )
+            return [Proposal.chain([1]) if budget > 3 else NOTHING for budget in budgets]
+
+    several = SeveralDrafters.of({name: Source(Notes(), Gives()) for name in "ab"})
+    states = [SeveralStates({"a": State(), "b": State()}) for _ in range(3)]
+    found = several.propose(states, [2, 4, 3], [*"xyz"])
+    assert asked == [[(2, "x", 0), (4, "y", 0), (3, "z", 0)], [(2, "x", 1), (3, "z", 1)]]
+    assert [len(each) for each in found] == [0, 1, 0]
+
+
+def test_where_one_alone_is_asked_next_the_others_doze():
+    told = []
+
+    class Dozes:
+        def __init__(self, name):
+            self.commit = lambda tokens, scores: told.append((name, "awake", tokens))
+            self.doze = lambda tokens, scores: told.append((name, "dozing", tokens))
+
+    states = SeveralStates({"a": Dozes("a"), "blind": None, "b": Dozes("b")})
+    states.follow([3], None, "b")
+    states.doze([4], None)
+    assert told == [("a", "dozing", [3]), ("b", "awake", [3]), ("a", "dozing", [4]), ("b", "dozing", [4])]
 
 
 def sample_without_worth() -> Asker:
