@@ -415,6 +415,47 @@ def test_as_many_begin_at_once_as_may_run():
         assert [run.result().stats.tokens for run in runs] == [1] * 12 + [0] * 2
 
 
+def test_room_is_looked_for_beside_what_the_others_need_next():
+    seen = []
+    crowd, opened = Crowd(SimpleNamespace(fits=lambda *all_: seen.append(all_) or True), LIMITS, None, None), Waits(1)
+    crowd.running, crowd.opened = [SimpleNamespace(sequence="a")], [opened]
+    assert crowd._fits("b")
+    ((works, fills),) = seen
+    assert [work.sequence for work in works] == ["a", "b"]
+    assert [(fill.sequence, fill.count) for fill in fills] == [(opened.root, 19)]
+
+
+@pytest.mark.parametrize("place", [0, 9])
+def test_a_text_that_gave_up_its_pages_is_computed_in_the_order_of_arrival(place):
+    text, prompt = (SimpleNamespace(num_uncached=50) for _ in range(2))
+    turn = plan([SimpleNamespace(number=place, sequence=text)], [(5, prompt)], LIMITS._replace(max_rows=1))
+    assert [fill.sequence is text for fill in turn.fills] == [place < 5]
+
+
+def test_a_late_call_for_texts_of_one_request_ends_its_drafting():
+    calls = Calls(1.0)
+    shared = SharedDrafter(Telling(), calls)
+    guard = shared.guard(9)
+    states = [guard.open([number], None) for number in range(2)]
+    seconds = iter([9.0, 0.0, 0.0])  # of the call, and of looking at what it gave
+    calls.timed = lambda act: (act(), next(seconds))
+    assert [len(each) for each in shared.propose(states, [1, 1], [*"ab"])] == [1, 1]
+    assert guard.fault is not None
+
+
+def test_what_no_call_may_reach_any_more_is_shared_no_more(monkeypatch):
+    shared, speculation, made = shared_of(monkeypatch)
+    drafts = SimpleNamespace(vocab_size=9, auto_sources=())
+    asked = []
+    for _ in range(3):
+        guard, each = shared.drafters(speculation("ngram"), SimpleNamespace(coupled=True), drafts)
+        guard.close()
+        asked.append(each)
+        each.calls = SimpleNamespace(is_usable=len(asked) != 2, timed=lambda act: (act(), 0.0))
+    assert asked[0] is asked[1] is not asked[2]
+    assert [each.closed for each in made] == [1, 0]
+
+
 @pytest.mark.parametrize("place", ["added", "waiting", "opened"])
 def test_whoever_waits_is_counted_where_more_may_be_taken_in(place):
     every = Jobs(None, LIMITS._replace(max_running=AHEAD + 2), None)
