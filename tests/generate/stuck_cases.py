@@ -32,8 +32,8 @@ class Pair:
         self.last = token
         return found
 
-    def finish(self) -> None:
-        pass
+    def finish(self) -> bool:
+        return False
 
 
 class EndsAtPair(Ending):

@@ -4,6 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from truedraw.generate.ending import Ending
+from truedraw.generate.reader import TextReader
 from truedraw.text import Detokenizer, StopStrings
 
 ID = st.integers(0, 300)
@@ -75,3 +77,13 @@ def test_streaming_into_stops(byte_level):
     shown = [stops.push(detokenizer.push(i)) for i in byte_level.encode("aé b é! c")]
     assert "".join(shown) == "aé b "
     assert stops.stopped_by == "é!"
+
+
+@pytest.mark.parametrize(("stop", "reason", "text"), [("\ufffd", "stop", "a"), ("x", "length", "a\ufffd")])
+def test_half_a_character_at_the_last_token_may_be_a_stop_string(byte_level, stop, reason, text):
+    tokens = byte_level.encode("aé")[:2]
+    reader = TextReader(byte_level, [stop])
+    ending = Ending((), len(tokens), reader)
+    assert ending.cut(tokens) == (tuple(tokens), reason)
+    ending.finish()
+    assert reader.text == text

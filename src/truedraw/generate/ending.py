@@ -13,8 +13,8 @@ class Reader(Protocol):
         """Take one token; True where a stop string has just been completed."""
         ...
 
-    def finish(self) -> None:
-        """No token comes any more. Calling it twice is harmless."""
+    def finish(self) -> bool:
+        """No token comes any more; True where that completes a stop string. Calling it twice is harmless."""
         ...
 
 
@@ -45,4 +45,6 @@ class Ending:
             return "stop"
         if self._reader is not None and self._reader.push(token):
             return "stop"
-        return None if self.room else "length"
+        if self.room:
+            return None
+        return "stop" if self._reader is not None and self._reader.finish() else "length"

@@ -22,11 +22,13 @@ class TextReader:
         self.pieces.append(self._stops.push(self._detokenizer.push(token)))
         return self._stops.stopped_by is not None
 
-    def finish(self) -> None:
-        """No token comes any more: what was held back belongs to the text. Calling it twice is harmless."""
+    def finish(self) -> bool:
+        """No token comes any more: what was held back belongs to the text. True where a stop string was completed, as
+        by half a character, which becomes U+FFFD. Calling it twice is harmless."""
         if self._stops.stopped_by is None and not self._finished:
             self.pieces.append(self._stops.push(self._detokenizer.flush()) + self._stops.flush())
         self._finished = True
+        return self._stops.stopped_by is not None
 
     @property
     def text(self) -> str:
