@@ -50,6 +50,28 @@ def test_an_error_about_what_a_value_means_says_where_it_stands(cli, config, mon
     assert (typed.code, "from" in typed.err) == (2, False)
 
 
+@pytest.mark.parametrize(
+    ("typed", "other"),
+    [
+        (("--best-of", 2), ("n", "3")),
+        (("--min-tokens", 5), ("max-tokens", "3")),
+        (("--top-p", 0.5), ("mirostat", "2")),
+        (("--temperature", 0.5), ("schedule", "temperature=0:1,5:0.5")),
+        (("--regex", "a"), ("grammar", 'start: "a"')),
+    ],
+)
+def test_an_error_about_two_parameters_says_where_the_other_one_stands(cli, monkeypatch, typed, other):
+    name, twin = other[0].replace("-", "_"), "TRUEDRAW_" + other[0].replace("-", "_").upper()
+    monkeypatch.setenv(twin, other[1])
+    assert f"({name} from {twin})" in cli("generate", "the", "-m", "tabular", *typed).err
+
+
+def test_an_error_that_lists_all_steps_says_of_none_where_it_stands(cli, monkeypatch):
+    monkeypatch.setenv("TRUEDRAW_TEMPERATURE", "0.5")
+    steps = cli("generate", "the", "-m", "tabular", "--sampler-order", "x").err
+    assert ("temperature" in steps, "TEMPERATURE" in steps) == (True, False)
+
+
 def test_a_key_of_a_speculative_config_is_not_taken_for_the_flag_of_its_name(cli, monkeypatch):
     monkeypatch.setenv("TRUEDRAW_MODEL", "tabular")
     done = cli("generate", "the", "--speculative-config", '{"method": "model", "model": 5}')

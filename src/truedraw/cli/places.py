@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -53,9 +54,11 @@ def _note(error: Exception, context: Any, flags: Sequence[Any]) -> None:
 
 
 def _note_mentioned(error: BadParameter, context: Any) -> None:
-    """Of flags that it says its own one goes ill with."""
+    """Of flags and parameters that it says its own one goes ill with."""
+    own = _flags(context, error.parameter)
     for flag in context.command.params:
-        if (name := _name_in(flag, error.reason)) and (where := place(context, flag)):
+        name = _name_in(flag, error.reason) or (flag not in own and _parameter_in(flag, error))
+        if name and (where := place(context, flag)):
             error.add_note(f"{name} {where}")
 
 
@@ -82,6 +85,15 @@ def _is_told_of(error: Exception, context: Any, flag: Any) -> bool:
 def _name_in(flag: Any, said: str) -> str:
     """The name by which an error calls this flag; empty where it does not."""
     return next((name for name in getattr(flag, "opts", ()) if _stands_in(name, said)), "")
+
+
+def _parameter_in(flag: Any, error: BadParameter) -> str:
+    """The name by which an error about a sampling parameter says what another one does; empty where it does not."""
+    from truedraw.sampling.params import SamplingParams
+
+    both = {flag.name, error.parameter} <= {each.name for each in fields(SamplingParams)}
+    says = rf"(?<![\w'\"]){flag.name} (is|takes|ends) | a {flag.name};"
+    return flag.name if both and re.search(says, error.reason) else ""
 
 
 def _stands_in(words: str, said: str) -> bool:
