@@ -48,3 +48,9 @@ def test_it_goes_with_a_question(cli, asked, monkeypatch):
 def test_it_is_utf8(cli, asked):
     done = cli("generate", "the", *TOY, "--chat", "--system", b"caf\xe9".decode(errors="surrogateescape"))
     assert (done.code, "--system is not UTF-8" in done.err) == (2, True)
+
+
+def test_an_error_says_where_it_stands(cli, asked, monkeypatch):
+    monkeypatch.setenv("TRUEDRAW_SYSTEM", b"caf\xe9".decode(errors="surrogateescape"))
+    for verb in (("generate", "the", "--chat"), ("chat",)):
+        assert cli(*verb, *TOY).err.rstrip().endswith("(from TRUEDRAW_SYSTEM)")

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from truedraw.cli.config import CONFIG, typed_names
-from truedraw.errors import BadFile, BadParameter, PullError, UnknownModel, UnknownName, UnsupportedModel
+from truedraw.errors import BadFile, BadParameter, BadPrompt, PullError, UnknownModel, UnknownName, UnsupportedModel
 
 KEYS = ("model",)  # also what speculative configs call something else
 PARTS = ("engine", "spec_method", "speculative_config")
@@ -41,6 +41,9 @@ def placed(context: typer.Context) -> Iterator[None]:
         names = PARTS if isinstance(error, UnknownName) else MODELS
         naming = [flag for flag in context.command.params if flag.name in names and _is_named(error, context, flag)]
         _note(error, context, _strongest(naming, context))
+        raise
+    except BadPrompt as error:
+        _note(error, context, [flag for flag in context.command.params if _name_in(flag, str(error))])
         raise
     except (BadFile, PullError, UnsupportedModel) as error:
         _note(error, context, [flag for flag in context.command.params if _is_told_of(error, context, flag)])
