@@ -35,3 +35,8 @@ def test_those_of_any_verb_are_known(cli, monkeypatch):
     for name in ("SYSTEM", "QUICK", "LOSSES", "PROMPT_TOKENS", "VOCAB_SIZES", "SEED"):
         monkeypatch.setenv(f"TRUEDRAW_{name}", "1")
     assert cli(*TOY).err == ""
+
+
+def test_a_name_with_a_line_break_is_told_in_one_line(cli, monkeypatch):
+    monkeypatch.setenv("TRUEDRAW_ZZ\nZZ", "x")
+    assert cli(*TOY).err == NOTICE + "TRUEDRAW_ZZ\N{SYMBOL FOR NEWLINE}ZZ\n"
