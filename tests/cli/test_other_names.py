@@ -42,3 +42,9 @@ def test_every_flag_that_is_proposed_is_one():
     ours = {name for verb in ("generate", "chat", "bench") for flag in verbs[verb].params for name in flag.opts}
     assert {*THEIRS} - {"--prompt"} <= ours
     assert not {name for names in THEIRS.values() for name in names} & ours
+
+
+def test_a_file_of_prompts_is_called_as_the_verb_calls_it(cli):
+    for verb, theirs, ours in (("generate", "--prompts", "--input"), ("bench", "--input", "--prompts")):
+        said = f"truedraw: error: No such option: {theirs} (did you mean {ours}?)\n"
+        assert cli(verb, theirs, "p.jsonl").err == said

@@ -29,6 +29,8 @@ THEIRS = {
     "--threads": ("--num-threads", "--num-thread"),
     "--top-n-sigma": ("--top-nsigma",),
 }  # fmt: skip
+MANY = ("--input", "--prompts")
+"""A file of prompts, of a verb that draws from them and of one that measures."""
 FLAGS = {theirs: ours for ours, names in THEIRS.items() for theirs in names}
 
 
@@ -40,8 +42,9 @@ def meant(error: Any) -> str:
     ours = ours_of(theirs)
     named = {name for flag in context.command.params if flag.param_type_name == "option" for name in flag.opts}
     arguments = {flag.metavar for flag in context.command.params if flag.param_type_name == "argument"}
-    if ours in named:
-        return f" (did you mean {ours}?)"
+    for name in (ours, *(MANY if theirs in MANY else ())):
+        if name in named:
+            return f" (did you mean {name}?)"
     return " (give PROMPT without a flag)" if ours == "--prompt" and "PROMPT" in arguments else ""
 
 
