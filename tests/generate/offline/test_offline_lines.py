@@ -5,6 +5,7 @@ import pytest
 from truedraw.errors import BadInput, BadParameter, BadPrompt
 from truedraw.generate.derived_seeds import derived_seed
 from truedraw.generate.offline.lines import Defaults, Line, numbered, parsed, request_of
+from truedraw.sampling.params import sampling_params
 
 
 def chat(messages):
@@ -112,3 +113,19 @@ def test_the_digest_is_that_of_the_content():
 def test_a_parameter_under_both_its_names_is_refused():
     with pytest.raises(BadParameter, match="no_repeat_ngram: given twice"):
         request({"prompt": "a", "no_repeat_ngram": 1, "no_repeat_ngram_size": 50})
+
+
+@pytest.mark.parametrize(
+    ("run", "own", "left"),
+    [
+        ({"temperature": 0.5}, {"schedule": {"temperature": [[0, 1.0], [4, 0.5]]}}, {}),
+        ({"schedule": {"temperature": [[0, 1.0]], "top_p": [[0, 0.9]]}}, {"temperature": 0.5},
+         {"schedule": {"top_p": [[0, 0.9]]}}),
+        ({"top_p": 0.9}, {"mirostat": 2}, {}),
+        ({"regex": "a+"}, {"grammar": 'start: "a"'}, {}),
+    ],
+)  # fmt: skip
+def test_what_a_line_says_takes_the_place_of_what_contradicts_it(run, own, left):
+    params = request({"prompt": "a", **own}, defaults=Defaults(run, None, 0, chat)).params
+    assert params == {**left, **own, "seed": derived_seed(0, 3)}
+    sampling_params(params)

@@ -16,6 +16,8 @@ from truedraw.errors import BadInput, BadParameter, BadPrompt
 from truedraw.generate.derived_seeds import derived_seed
 from truedraw.generate.request import Request
 from truedraw.input_files import BYTE_ORDER_MARK, readable
+from truedraw.sampling.contradictions import overruled
+from truedraw.sampling.grammar import PARAMETERS as GRAMMARS
 from truedraw.sampling.params import ALIASES, SamplingParams, by_our_names
 from truedraw.sampling.their_names import meant_by
 from truedraw.sampling.values import not_json, once_each
@@ -88,10 +90,19 @@ def request_of(line: Line, defaults: Defaults) -> Request:
             names = [*OWN, *sorted(valid - {*OWN})]
             raise BadParameter(name, f"no such key{meant_by(name, names)}; valid ones are {', '.join(names)}")
     own = by_our_names({name: value for name, value in entry.items() if name not in OWN})
-    params = {**defaults.params, **own}
+    params = {**below(own, defaults.params), **own}
     params.setdefault("seed", derived_seed(defaults.seed, line.number))
     speculative = defaults.speculative if entry.get("speculative") is None else entry["speculative"]
     return Request(prompt_of(entry, defaults), params, speculative, key)
+
+
+def below(own: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]:
+    """What of the run's parameters is left where a line has these of its own: none that contradicts one of them."""
+    gone = overruled(own) | (set(GRAMMARS) if any(name in own for name in GRAMMARS) else set())
+    kept = {name: value for name, value in run.items() if name not in gone}
+    if isinstance(schedule := kept.get("schedule"), Mapping):
+        kept["schedule"] = {name: values for name, values in schedule.items() if name not in own}
+    return kept
 
 
 def key_of(line: Line, entry: Mapping[str, Any] | None = None) -> Key:
