@@ -1,5 +1,7 @@
 import json
 
+import pytest
+
 from truedraw.cli.conversation import Conversation
 from truedraw.cli.flags import OutputFlags
 from truedraw.cli.turns import talk
@@ -77,3 +79,11 @@ def test_every_answer_of_a_conversation_says_so(capsys):
     talked = Conversation(Model("toy", TabularEngine(TOY_TABLE), tokenizer), {"max_tokens": 5}, spec)
     talk(talked, ["the cat", "the dog"], OutputFlags(), at_terminal=False)
     assert capsys.readouterr().err.count("LOSSY, not the model's distribution (typical") == 2
+
+
+@pytest.mark.parametrize("more", [(), config("skip", allow_lossy=True)])
+def test_a_measurement_says_so_in_its_object(cli, more):
+    for verb in (("bench", "--limit", "1", "--json"), ("bench", "many", "--json", "-n", "2", "--prompt-tokens", "2")):
+        done = cli(*verb, "-m", "tabular", "--max-tokens", "4", *more)
+        assert done.code == 0, done.err
+        assert json.loads(done.out)["exact"] is not bool(more)

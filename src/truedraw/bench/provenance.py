@@ -32,6 +32,11 @@ def settings(params: SamplingParams, speculation: Speculation) -> dict[str, Any]
     return {"sampling": asdict(params), "speculation": speculation.config()}
 
 
+def drawn(params: SamplingParams, speculation: Speculation) -> dict[str, Any]:
+    """The same, and whether the rule keeps the model's distribution."""
+    return {**settings(params, speculation), "exact": speculation.verifier(None).exact}
+
+
 def version_of(package: str) -> str | None:
     """Of an installed package, None without it."""
     try:

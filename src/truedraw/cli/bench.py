@@ -175,7 +175,7 @@ def _why(done: Sequence[Pair], speculation: Speculation) -> dict[str, Any]:
 
 
 def _conditions(arms: Arms, flags: ModelFlags) -> dict[str, Any]:
-    from truedraw.bench.provenance import machine, settings
+    from truedraw.bench.provenance import drawn, machine
     from truedraw.cli.options import computed_with
 
     invariance = getattr(arms.model.engine, "invariance", None)
@@ -183,7 +183,7 @@ def _conditions(arms: Arms, flags: ModelFlags) -> dict[str, Any]:
         "model": arms.model.name,
         **computed_with(flags, arms.model.engine),
         "invariant": None if invariance is None else invariance.holds,
-        **settings(arms.params, arms.speculation),
+        **drawn(arms.params, arms.speculation),
         **machine(),
     }
 

@@ -53,7 +53,7 @@ def many(
     stdout.
     """
     from truedraw.bench.many import Many, measured, report
-    from truedraw.bench.provenance import machine, settings
+    from truedraw.bench.provenance import drawn, machine
     from truedraw.cli.options import opened
     from truedraw.cli.speculating import speculation_of
     from truedraw.sampling.params import sampling_params
@@ -69,7 +69,7 @@ def many(
         peers = peers_of(own.peers, model)
         plan = Many(loaded, prompt_of(loaded.tokenizer.encode, own.prompt_tokens), loaded.params(**given), speculation,
                     peers)  # fmt: skip
-        found = {**report(measured(plan, own.repeats), plan), **settings(plan.params, speculation), **machine()}
+        found = {**report(measured(plan, own.repeats), plan), **drawn(plan.params, speculation), **machine()}
     print_found({"model": loaded.name, **found}, lines(found), output)
 
 
