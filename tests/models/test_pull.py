@@ -19,7 +19,7 @@ import pytest
 from truedraw import file_locks
 from truedraw.cli.main import notice_waiting
 from truedraw.errors import PullError
-from truedraw.models.cache import STAGING, folder_name, models_folder, staging
+from truedraw.models.cache import STAGING, _holder, folder_name, models_folder, staging
 from truedraw.models.catalogue import CATALOGUE, DEFAULT_MODEL, Entry
 from truedraw.models.describe import known_models
 from truedraw.models.pull import _reason, _refused_by_disk, pull, pulled_file
@@ -336,6 +336,16 @@ def test_whoever_waits_for_long_says_for_whom(tmp_path, monkeypatch, capsys):
     waiting.join(60)
     assert done.is_set()
     assert capsys.readouterr().err == f"truedraw: notice: waiting for process {os.getpid()}, which fetches org/name\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="nobody tells which processes there are")
+def test_a_number_that_a_dead_process_has_left_in_a_lock_is_nobodys(tmp_path):
+    over = subprocess.Popen([sys.executable, "-c", ""])
+    over.wait()
+    for number, holder in ((over.pid, None), (os.getpid(), os.getpid()), (1, 1), (10**19, None)):
+        (tmp_path / "lock").write_text(str(number))
+        with (tmp_path / "lock").open("rb") as lock:
+            assert _holder(lock) == holder
 
 
 def test_staging_is_gone_afterwards_even_after_an_error(tmp_path):

@@ -92,11 +92,24 @@ def _sign(lock: BinaryIO) -> None:
 
 
 def _holder(lock: BinaryIO) -> int | None:
-    """The number in a lock, of the process that has it."""
+    """The number in a lock, of the process that has it; None where that one has not signed, so that it is another's."""
     with suppress(OSError, ValueError):
         lock.seek(0)
-        return int(lock.read(PID_BYTES))
+        number = int(lock.read(PID_BYTES))
+        return None if _is_over(number) else number
     return None
+
+
+def _is_over(process: int) -> bool:
+    """Whether no process has this number, as far as the system tells without sending it anything."""
+    try:
+        if os.name == "posix":
+            os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return True
+    except PermissionError:  # another user's
+        return False
+    return False
 
 
 def _sweep(corner: Path) -> None:
