@@ -133,3 +133,13 @@ def test_what_drafters_hold_of_their_own_makes_room_for_the_text() -> None:
     np.testing.assert_array_equal(scores(engine.drafting, spelled), expected)
     spelled.close()
     assert not engine.engine.open_texts
+
+
+def test_what_is_known_has_room_in_an_engine_without_any(monkeypatch) -> None:
+    engine = ScoringEngine(TabularEngine(TABLE))
+    text, draft = engine.open(START), engine.drafting.open(START)
+    monkeypatch.setattr(engine.engine, "fits", lambda works, fills=(): False)
+    assert not engine.drafting.fits([Work(draft, Proposal.chain(()))])
+    scores(engine.drafting, draft)
+    assert engine.drafting.fits([Work(draft, Proposal.chain(()))])
+    assert list(text.tokens) == START

@@ -116,8 +116,9 @@ class DraftingEngine:
         return [DraftText(self._texts, own.tokens, each, own) for each in forks]
 
     def fits(self, works: Seq[Work], fills: Seq[Fill] = ()) -> bool:
-        """Whether there is room."""
-        return self._texts.engine.fits(self._pass(works).works, self._fills(fills))
+        """Whether there is room; for what is known already none is needed."""
+        own_fills, found = self._fills(fills), self._pass(works)
+        return not (found.works or own_fills) or self._texts.engine.fits(found.works, own_fills)
 
     def forward(self, works: Seq[Work], fills: Seq[Fill] = ()) -> list[Scores]:
         """One pass for what is not known."""
