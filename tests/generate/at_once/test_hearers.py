@@ -14,7 +14,7 @@ from truedraw.generate.guarded_drafter import GuardedState
 
 
 def state(**said: bool) -> GuardedState:
-    guard: Any = None
+    guard: Any = SimpleNamespace(fault=None)
     inner: Any = SimpleNamespace(**said)
     return GuardedState(guard, inner)
 
@@ -28,6 +28,13 @@ def test_some_doze_and_some_want_no_more_than_hidden_states() -> None:
 @pytest.mark.parametrize("odd", [state(), state(hears_hidden=False), SimpleNamespace(hears_hidden=True)])
 def test_who_reads_logits_or_is_not_known_is_told_of_each_round(odd: Any) -> None:
     assert hearers_of([state(dozes=True), state(hears_hidden=True), odd]) is None
+
+
+def test_who_was_switched_off_hears_nothing() -> None:
+    guard: Any = SimpleNamespace(fault="open: RuntimeError: x")
+    off = [GuardedState(guard, inner) for inner in (None, state().inner)]
+    assert hearers_of([*off, state(dozes=False, hears_hidden=False)]) is None
+    assert hearers_of(off) == Hearers((), ())
 
 
 def test_who_is_asked_in_the_next_round_does_not_doze() -> None:
