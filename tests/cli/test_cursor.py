@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -40,3 +44,31 @@ def test_of_a_file_nothing_is_written(monkeypatch, tmp_path) -> None:
         monkeypatch.setattr("sys.stderr", StandIn(file.fileno()))
         show_cursor()
     assert not (tmp_path / "err").read_bytes()
+
+
+def settings_of(end: int, wanted: bool, before: list) -> bool:
+    """Whether a terminal's settings are as `before`, once that is what is wanted or a minute has gone."""
+    termios = pytest.importorskip("termios")
+    last = time.monotonic() + 60
+    while (found := termios.tcgetattr(end) == before) != wanted and time.monotonic() < last:
+        time.sleep(0.01)
+    return found
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs terminals")
+def test_a_terminal_shows_what_is_typed_again_when_the_program_is_ended() -> None:
+    termios = pytest.importorskip("termios")
+    pytest.importorskip("readline")
+    ours, theirs = os.openpty()
+    before = termios.tcgetattr(ours)
+    asking = [sys.executable, "-c", "from truedraw.cli.chat import typed; next(typed())"]
+    with subprocess.Popen(asking, stdin=theirs, stdout=theirs, env={**os.environ, "TERM": "xterm"}) as program:
+        try:
+            assert not settings_of(ours, False, before)
+            program.terminate()
+            assert program.wait(60) == -signal.SIGTERM
+            assert settings_of(ours, True, before)
+        finally:
+            program.kill()
+    os.close(theirs)
+    os.close(ours)

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from truedraw.cli.chat_commands import HELP
+from truedraw.cli.cursor import restore_when_ended
 from truedraw.cli.flags import OutputFlags, SpeculationFlags
 from truedraw.cli.grouping import flag, with_flags
 from truedraw.cli.model_flags import ModelFlags
@@ -64,6 +65,7 @@ def chat(
 
 def typed() -> Iterator[str]:
     """Lines from a terminal, with editing where Python has readline; what a locale of ASCII cannot say is UTF-8."""
+    restore_when_ended(sys.stdin)
     with suppress(ImportError):
         import readline  # importing it gives input() its editing and history
 

@@ -1,12 +1,15 @@
-"""The cursor of a terminal, which a bar hides for as long as it is there."""
+"""A terminal as it was: its cursor, which a bar hides, and that it shows what is typed, which readline switches off."""
 
 from __future__ import annotations
 
 import os
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from types import FrameType
+from typing import TextIO
 
 SHOW = b"\x1b[?25h"
 WITHOUT = ("dumb", "unknown")  # terminals that have no bars
@@ -23,10 +26,43 @@ def show_cursor() -> None:
 def show_cursor_when_ended() -> None:
     """From here on SIGTERM ends the program as ever, with the cursor shown where stderr is a terminal."""
     if sys.stderr.isatty() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, _end)
+        signal.signal(signal.SIGTERM, partial(_end, _nothing))
 
 
-def _end(number: int, _frame: FrameType | None) -> None:
+def restore_when_ended(file: TextIO) -> None:
+    """From here on SIGTERM also makes the terminal that lines are typed in again as it is now."""
+    try:
+        import termios
+    except ImportError:  # no such terminals
+        return
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_IGN:
+        return
+    with suppress(OSError, ValueError, termios.error):
+        settings = termios.tcgetattr(number := file.fileno())
+        restore = partial(termios.tcsetattr, number, termios.TCSANOW, settings)
+        signal.signal(signal.SIGTERM, partial(_end, partial(_restore, number, restore)))
+
+
+def _restore(number: int, restore: Callable[[], object]) -> None:
+    with suppress(Exception):  # the terminal may be gone
+        if not _is_in_background(number):
+            restore()
+
+
+def _is_in_background(number: int) -> bool:
+    """Whether a terminal stops this program where that changes it."""
+    try:
+        return os.tcgetpgrp(number) != os.getpgrp()
+    except OSError:  # of no group of programs, and stops none
+        return False
+
+
+def _nothing() -> None:
+    """Where nothing is typed."""
+
+
+def _end(restore: Callable[[], object], number: int, _frame: FrameType | None) -> None:
     show_cursor()
+    restore()
     signal.signal(number, signal.SIG_DFL)
     signal.raise_signal(number)
