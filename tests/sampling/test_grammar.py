@@ -185,9 +185,14 @@ def test_a_legal_token_that_llguidance_cannot_follow_does_not_end_the_grammar() 
 
 @pytest.mark.parametrize("speculative", [False, True])
 def test_a_text_never_leaves_a_grammar_that_becomes_too_complex(speculative: bool) -> None:
-    said = r"grammar: there are too many ways to read the text so far .*Too many items"
+    said = r"grammar: there are too many ways to read the text so far .*Too many items.*has no end: give it one"
     with load("tabular") as toy, pytest.raises(BadParameter, match=said):
         toy.generate("the", grammar='start: " cat" start', seed=3, max_tokens=50, speculative=speculative)
+
+
+def test_a_grammar_without_an_end_is_told_as_such() -> None:
+    with pytest.raises(BadParameter, match=r"or a rule that always comes to itself again, .* has no end: give it one"):
+        llguidance_step("grammar", "start: a\na: a")
 
 
 class TooLarge(Words):

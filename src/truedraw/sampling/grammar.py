@@ -32,7 +32,8 @@ PARAMETERS = ("grammar", "json_schema", "regex")
 PATIENCE = 30.0  # seconds that the first mask of a grammar may take
 ENDLESS: set[str] = set()  # grammars of which it took longer, in this process: each is still being looked at
 
-NO_TOKEN = "the model has no token that goes on with it, or none of just the bytes that must come next"
+ENDS = 'a rule that always comes to itself again, as in `start: "x" start`, has no end: give it one'
+NO_TOKEN = f"the model has no token that goes on with it, or none of just the bytes that must come next; or {ENDS}"
 REASONS = {
     "NoExtension": NO_TOKEN,
     "NoExtensionBias": NO_TOKEN,
@@ -188,7 +189,7 @@ def stuck(parameter: str, matcher: Matcher) -> BadParameter:
         return BadParameter(
             parameter,
             f"there are too many ways to read the text so far for the parser to go on ({reason}); write what repeats "
-            "with * or +, so that each text can be read in one way",
+            f"with * or +, so that each text can be read in one way; or {ENDS}",
         )
     if TOO_LARGE in reason:
         return BadParameter(parameter, f"it is too large for the parser to go on ({reason}); repeat or list less in it")
