@@ -31,6 +31,17 @@ def mark(board, given, takes_part):
 
 
 @numba.njit(nogil=True)
+def fail_first(board, given, takes_part):
+    """For want of memory, but no more than once."""
+    if not takes_part:
+        share(board, this_call(board, given))
+        return
+    given[0] += 1
+    if given[0] == 1:
+        given[0] = len(np.empty(1 << 60)) * 0 + 1
+
+
+@numba.njit(nogil=True)
 def done(board, asked):
     return each_done(board, asked)
 
@@ -57,3 +68,10 @@ def test_one_that_raises_is_told_and_the_others_are_done() -> None:
     one, found = made(1, poor=7)
     assert done(crew_of(1).board, one.asked)
     assert found.tolist() == [int(k != 7) for k in range(JOBS)]
+
+
+def test_what_raised_once_is_not_told_again() -> None:
+    numbers = np.zeros(1, np.int64)
+    one = Each([[Kept(fail_first, numbers)]])
+    assert [done(crew_of(1).board, one.asked) for _ in range(3)] == [True, False, False]
+    assert numbers.tolist() == [3]
