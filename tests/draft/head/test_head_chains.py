@@ -10,6 +10,7 @@ import pytest
 
 from draft.head.random_heads import LAYERS, VOCAB, WIDTH, card, write
 from truedraw.draft.chances import OwnChance
+from truedraw.draft.head.chain import is_chain
 from truedraw.draft.head.chain_job import ChainJob
 from truedraw.draft.head.compiled import TargetRows
 from truedraw.draft.head.drafter import HeadDrafter
@@ -105,3 +106,47 @@ def go_on(text: Text, drawn: Proposal, accepted: int, turn: int) -> None:
     tokens, scores = [*drawn.tokens[:accepted].tolist(), turn], scores_of(turn, drawn)
     text.twin.commit(tokens, scores)
     text.job.end([(tokens, drawn)], scores, True)
+
+
+@pytest.mark.parametrize("texts", [1, 3])
+def test_rows_that_nobody_told_of_are_no_neighbours(drafters, texts) -> None:
+    """Of a text that went on meanwhile some are missing in what the head remembers: compiled code looks back over them
+    as Python does."""
+    held = [begun(drafters, number) for number in range(texts)]
+    kept = held[0].job.abreast([each.job for each in held])
+    for turn in range(ROUNDS):
+        for number, each in enumerate(held):
+            if (turn + number) % 2:
+                for state in (each.state, each.twin):
+                    state.commit([*range(1 + turn)], None)
+                    state.commit([number], scores_of(turn))
+            assert each.job.begin(each.twin.length, 1) == 1
+        assert not done(*kept.addresses)
+        for each in held:
+            (drawn,) = drafters[1].propose([each.twin], [DRAFTS], [each.chance])
+            assert each.slate.tokens.tolist() == drawn.tokens.tolist()
+            assert each.slate.sure.tolist() == drawn.confidence.tolist()
+            go_on(each, drawn, turn % (1 + DRAFTS), turn)
+
+
+def test_what_is_no_chain_is_left_to_python(drafters) -> None:
+    """What siblings are worth is learnt, and so is whether there are any."""
+    one = begun(drafters, 0)
+    length = one.twin.length
+    for candidates, begins in ((1, True), (2, False)):
+        trees = Trees(Settled([0.5, 0.4]), DRAFTS, candidates)
+        one.state.trees = trees.of_text()
+        assert is_chain(one.state.trees.levels(DRAFTS)) == begins
+        assert one.job.begin(length, 1) == begins
+
+
+def test_chains_of_one_head_and_as_many_tokens_are_drawn_together(drafters) -> None:
+    """No others are."""
+    one, other = begun(drafters, 0), begun(drafters, 1)
+    assert one.job.kin == other.job.kin
+    short, hidden = Slate.of(DRAFTS - 1), np.zeros((DRAFTS, STREAMS, WIDTH), np.float32)
+    shorter = drafters[0].job(one.state, one.chance, short, hidden)
+    elsewhere = drafters[1].job(one.twin, one.chance, one.slate, one.hidden)
+    assert shorter is not None
+    assert elsewhere is not None
+    assert len({one.job.kin, shorter.kin, elsewhere.kin}) == 3
