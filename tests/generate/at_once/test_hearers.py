@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 from truedraw.generate.at_once.drafted import Drafted
 from truedraw.generate.at_once.hearing import Hearers, hearers_of
+from truedraw.generate.at_once.machine import NOT_SHOWN, Drafting, Machine
 from truedraw.generate.at_once.plainly import Plainly
+from truedraw.generate.at_once.plan import Ran
+from truedraw.generate.at_once.side import Ran as SideRan
+from truedraw.generate.at_once.side import Side, Times
 from truedraw.generate.guarded_drafter import GuardedState
+from truedraw.generate.judging import Judged, Spent
+from truedraw.protocol import NOTHING, Verdict
 
 
 def state(**said: bool) -> GuardedState:
@@ -62,3 +69,65 @@ def test_what_works_on_memory_that_is_elsewhere_by_now_is_made_anew() -> None:
         assert way._job is other
     drafters[1].is_still = False
     assert not way.serves(own)
+
+
+def test_so_is_what_runs_a_text_that_is_alone() -> None:
+    way = Machine.__new__(Machine)
+    drafter: Any = SimpleNamespace(is_still=True)
+    target: Any = SimpleNamespace(logits=object(), hidden=object())
+    way._target, way._drafting = target, Drafting(drafter, None, Hearers((), ()))
+    other: Any = SimpleNamespace(logits=target.logits, hidden=target.hidden)
+    assert way.serves(other)
+    assert way._target is other
+    for moved in ({"logits": object()}, {"hidden": None}):
+        given: Any = SimpleNamespace(**{"logits": target.logits, "hidden": target.hidden} | moved)
+        assert not way.serves(given)
+        assert way._target is other
+    drafter.is_still = False
+    assert not way.serves(target)
+
+
+class Heard(NamedTuple):
+    """What a text's drafters were told behind some rounds: whether they doze, and he who draws how many there were,
+    whether they ended with the last pass, and what the longest of his calls took."""
+
+    dozing: bool
+    rounds: int
+    is_last: bool
+    took: float
+
+
+def recording(found: list[Any]) -> Any:
+    hearers = SimpleNamespace(
+        listen=lambda tokens, scores: None, follow=lambda tokens, last, *, dozing: found.append(dozing)
+    )
+    return SimpleNamespace(hearers=hearers, end=lambda rounds, last, is_last, took: found.extend(
+        [len(rounds), is_last, took]))  # fmt: skip
+
+
+@pytest.mark.parametrize("is_last", [True, False])
+def test_who_draws_for_a_text_that_is_alone_hears_of_all_rounds_and_his_longest_call(is_last: bool) -> None:
+    found: list[Any] = []
+    way = Machine.__new__(Machine)
+    none: Any = SimpleNamespace(hidden=None, logits=None)
+    way._target, way._drafting, way._shown = none, recording(found), (NOT_SHOWN, np.zeros((3, 0, 0, 0), np.float32))
+    judged = Judged(Verdict((1,), 0, False), (1,), None, (-1.0,), (-1.0,))
+    ran = [Ran(NOTHING, judged, Spent(draft, None, 1.0, draft + 1.0, 1)) for draft in (9.0, 3.0, 5.0, 1.0)]
+    plan: Any = SimpleNamespace(dozes=lambda number: number != 3)
+    way._hear(plan, ran, 1, is_last)
+    assert Heard(*found) == (not is_last, 3, is_last, 5.0)
+
+
+@pytest.mark.parametrize(("rounds", "is_last"), [(3, True), (2, False)])
+def test_of_a_text_that_ended_before_others_the_last_pass_says_nothing(rounds: int, is_last: bool) -> None:
+    """It was no pass of its own any more: nothing is learnt from it."""
+    found: list[Any] = []
+    way = Drafted.__new__(Drafted)
+    way.desks = [SimpleNamespace(drafting=recording(found))]  # type: ignore[list-item]
+    judged = Judged(Verdict((1,), 0, False), (1,), None, (-1.0,), (-1.0,))
+    none: Any = None
+    times = [Times(1.0, 2.0, [0.5], [calls]) for calls in (1.0, 3.0, 2.0)]
+    side = Side(0, none, none, none, "it", False, [(NOTHING, judged)] * rounds)
+    logits = np.zeros((1, 2), np.float32)
+    way.hear(side, SideRan(times, np.zeros((3, 0, 0, 0), np.float32), logits, None, [0, 1]), dozing=False)
+    assert Heard(*found) == (not is_last, rounds, is_last, 3.0)
