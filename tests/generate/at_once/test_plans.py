@@ -7,8 +7,14 @@ from typing import Any
 
 import pytest
 
-from truedraw.generate.at_once.plan import is_simple, source_of, stands_behind, stands_of
+from truedraw.generate.at_once.machine import MOST
+from truedraw.generate.at_once.machines import Machines
+from truedraw.generate.at_once.plan import is_simple, most_tokens, source_of, stands_behind, stands_of
 from truedraw.protocol import Choice, Stand
+from truedraw.sampling.counts import RECENT_TOKENS
+from truedraw.sampling.law import SamplingLaw
+from truedraw.sampling.params import sampling_params
+from truedraw.sampling.step import Opening
 
 NOBODY = {"observer": None, "top_logprobs": 0, "most_drafted": 4}
 COUNTED = SimpleNamespace(fused=object(), is_counted=True)
@@ -70,3 +76,23 @@ def test_who_drafts_is_named_or_the_only_one(source: str, sources: tuple[str, ..
     own = guess(asker=SimpleNamespace(sources=sources))
     assert source_of(own, Stand(5, source, 2)) == found
     assert source_of(own, Stand(5, source, 0)) == ""
+
+
+@pytest.mark.parametrize(("rounds", "drafts", "room", "most"), [(4, 2, 100, 12), (4, 0, 100, 4), (4, 2, 11, 11)])
+def test_a_text_gets_room_for_all_that_rounds_can_bring_it(rounds: int, drafts: int, room: int, most: int) -> None:
+    own = sample(ending=SimpleNamespace(room=room))
+    assert most_tokens(own, rounds, drafts) == most
+
+
+def test_what_a_law_counts_has_room_for_the_tokens_of_all_rounds() -> None:
+    """Also where more are drafted than when it was made."""
+    nobody: Any = None
+    edits = SamplingLaw(sampling_params({"repetition_penalty": 1.2}), Opening((1, 2), 9)).edits()
+    law: Any = SimpleNamespace(edits=lambda: edits)
+    machines, rooms = Machines(nobody), list[int]()
+    for drafts in (0, 4, 2, 7):
+        found = machines._tallies_for(law, drafts)
+        assert found is not None
+        rooms.append(found.room)
+        assert found.room >= RECENT_TOKENS + MOST * (1 + drafts)
+    assert rooms[2] == rooms[1]
