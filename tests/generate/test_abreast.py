@@ -145,16 +145,18 @@ MIXED = [
 RULES = "traversal", "coupled", "traversal", "coupled"
 
 
-def mixed(model: Model) -> list[tuple]:
-    """Texts of requests whose laws and rules differ, in one batch."""
+def mixed(model: Model) -> tuple[list[tuple], list[int]]:
+    """Texts of requests whose laws, rules, chains and lengths differ, in one batch."""
     with model.batch(logits_cache_bytes=0) as batch:
-        runs = [batch.add(PROMPT, speculative=CHAINS | {"rejection_sample_method": rule, "draft_siblings": 1},
-                          **SETTINGS | law | {"seed": number})
+        runs = [batch.add(PROMPT, speculative=CHAINS | {"rejection_sample_method": rule, "draft_siblings": 1,
+                                                        "num_speculative_tokens": 2 + number % 2},
+                          **SETTINGS | law | {"seed": number, "max_tokens": 61 - 9 * number})
                 for number, (law, rule) in enumerate(zip(MIXED, RULES, strict=True))]  # fmt: skip
         while batch.step():
             pass
     found = [run.result().choices[0] for run in runs]
-    return [(each.tokens, each.logprobs, each.sampling_logprobs, each.origins) for each in found]
+    drafted = [run.result().stats.drafted for run in runs]
+    return [(each.tokens, each.logprobs, each.sampling_logprobs, each.origins) for each in found], drafted
 
 
 def test_each_text_has_its_own_law_and_rule(model, taken, monkeypatch) -> None:
