@@ -110,18 +110,19 @@ def drawn(model: Model, **settings) -> list[list]:
     return [*rounds.values()]
 
 
+@pytest.mark.parametrize("law", [{}, {"repetition_penalty": 1.5}], ids=["plain", "edits"])
 @pytest.mark.parametrize("drafting", [CHAINS, TRAVERSAL], ids=["coupled", "traversal"])
-def test_they_are_the_rounds_that_come_one_by_one(model, begun, deciding, monkeypatch, drafting) -> None:
-    """The controller is asked and told of each as if they did."""
-    several = drawn(model, speculative=drafting)
+def test_they_are_the_rounds_that_come_one_by_one(model, begun, deciding, monkeypatch, drafting, law) -> None:
+    """The controller is asked and told of each as if they did; what a law counts is known behind Python's, too."""
+    several = drawn(model, speculative=drafting, **law)
     assert begun.count(4) > 2
     begun.clear()
     monkeypatch.setattr(Abreast, "begin_with", lambda *_: None)
-    assert drawn(model, speculative=drafting) == several
+    assert drawn(model, speculative=drafting, **law) == several
     assert deciding[0].calls == deciding[1].calls
     assert deciding[0].calls.count("decide") > 4
     monkeypatch.setattr(PagedEngine, "abreast", lambda *_: None)
-    assert drawn(model, speculative=drafting) == several
+    assert drawn(model, speculative=drafting, **law) == several
     assert deciding[0].calls == deciding[2].calls
 
 
