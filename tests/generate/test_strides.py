@@ -270,6 +270,22 @@ def test_a_text_that_was_written_before_lies_in_other_pages(model, taken) -> Non
     assert taken
 
 
+def test_a_text_that_is_alone_behind_another_has_a_law_of_its_own(model, by_machine) -> None:
+    """Of what was made for the one before, that was alone until it came, nothing stays."""
+    laws = {"repetition_penalty": 1.8}, {"repetition_penalty": 1.05, "frequency_penalty": 0.5}
+    wanted = [model.generate(PROMPT, speculative=False, **SETTINGS | law).choices[0].tokens for law in laws]
+    by_machine.clear()
+    with model.batch(logits_cache_bytes=0) as batch:
+        first = batch.add(PROMPT, speculative=False, **SETTINGS | laws[0])
+        while sum(by_machine) < 20:
+            batch.step()
+        second = batch.add(PROMPT, speculative=False, **SETTINGS | laws[1])
+        while batch.step():
+            pass
+    assert [run.result().choices[0].tokens for run in (first, second)] == wanted
+    assert sum(by_machine) > 20
+
+
 def test_the_first_token_waits_for_no_other(model, taken) -> None:
     drawn(model, speculative=False)
     assert taken[:3] == [4, 16, 16]
