@@ -121,8 +121,8 @@ class HeadFlags:
     ] = None
     loss: Annotated[
         LossName,
-        flag("--loss", help="What is minimised at places of the text itself, after a while of forward KL (with --init-from "
-             "at once). There is no --on-policy: docs/drafts.md says why.", rich_help_panel=HEAD),
+        flag("--loss", help="What is minimised at places of the text itself, after a while of forward KL (with "
+             "--init-from at once). There is no --on-policy: docs/drafts.md says why.", rich_help_panel=HEAD),
     ] = "lk"  # fmt: skip
     learning_rate: Annotated[
         float | None,
