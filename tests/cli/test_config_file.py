@@ -282,6 +282,7 @@ def test_lists_and_single_values(cli, config):
         ("stop = [1, true]", ["stop is [1, True]"]),
         ("numerics = 'fast'", ["--numerics"]),
         ("temperature = ", ["is not TOML"]),
+        pytest.param("stop = " + "[" * 2000 + "]" * 2000, ["is not TOML: it is nested too deeply"], id="nested"),
         (b"model = 'caf\xe9'", ["not UTF-8"]),
     ],
 )

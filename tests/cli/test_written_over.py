@@ -39,6 +39,14 @@ def test_a_file_that_another_flag_names(files, link, named):
         check_inputs_kept([Named("--html", out, ()), Named("--model", value[named], None)])
 
 
+def test_a_value_that_is_nested_deeply(files):
+    deep = str(files / "m.gguf")
+    for _ in range(5000):
+        deep = [deep]
+    with pytest.raises(BadParameter, match="would write over what --config"):
+        check_inputs_kept([Named("--html", files / "m.gguf", ()), Named("--config", deep, None)])
+
+
 def test_a_part_of_a_folder_that_another_flag_names(files, monkeypatch):
     folder = files / "folder"
     monkeypatch.chdir(folder)

@@ -48,6 +48,8 @@ def read(path: Path) -> dict[str, Any]:
         raise BadFile(f"{named} is not UTF-8 (byte {error.start + 1}); save it as UTF-8") from error
     except tomllib.TOMLDecodeError as error:
         raise BadFile(f"{named} is not TOML: {error}") from error
+    except RecursionError as error:
+        raise BadFile(f"{named} is not TOML: it is nested too deeply") from error
 
 
 def settings(table: Mapping[str, Any], words: Words, whole: Verb, path: Path) -> dict[str, Any]:

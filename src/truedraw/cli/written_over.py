@@ -81,17 +81,17 @@ def _written(value: str | Path) -> list[Path]:
 
 
 def _named(value: Any) -> Iterator[Path]:
-    """What is there under the names that a value holds, also inside JSON."""
-    if isinstance(value, str | Path):
-        if _exists(path := _expanded(value)):
-            yield path
-        elif isinstance(value, str) and value.lstrip().startswith("{"):
-            yield from _named(_from_json(value))
-    elif isinstance(value, Mapping):
-        yield from _named(list(value.values()))
-    elif isinstance(value, list | tuple):
-        for each in value:
-            yield from _named(each)
+    """What is there under the names that a value holds, also inside JSON, however deep."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, str | Path):
+            if _exists(path := _expanded(each)):
+                yield path
+            elif isinstance(each, str) and each.lstrip().startswith("{"):
+                waiting.append(_from_json(each))
+        elif isinstance(each, Mapping | list | tuple):
+            waiting += reversed([*each.values()] if isinstance(each, Mapping) else each)
 
 
 def _from_json(text: str) -> Any:
