@@ -8,6 +8,7 @@ from typing import Any
 from truedraw.draft.site import Layered
 from truedraw.generate.model import Model
 from truedraw.generate.speculation import AUTO
+from truedraw.protocol.able import is_able
 
 FIXED = "adaptive"
 METHODS = (AUTO, "ngram", "suffix", "recycle", "lookahead", "ngram-lm", "mix")
@@ -46,7 +47,7 @@ def _with_its_draft(model: Model) -> Iterator[Mapping[str, Any]]:
 
 def _with_itself(model: Model) -> Iterator[Mapping[str, Any]]:
     """Its first layers, and a copy of it in fewer bits where there are fewer."""
-    if not isinstance(model.engine, Layered):
+    if not is_able(model.engine, Layered):
         return
     yield {"method": "early-exit"}
     if model.drafts.options.get("weights") != LEAST:

@@ -10,6 +10,7 @@ from truedraw.control.pass_kind import PRIOR_PASSES, PassKinds, Shape, several
 from truedraw.control.settling import Settling, is_wide
 from truedraw.control.table import LADDER, NONE, PADDED, USUAL, Table, step, whole
 from truedraw.protocol import KnowsCosts
+from truedraw.protocol.able import is_able
 
 LATELY = 16  # passes that the machine's speed reaches back
 FEW = 3  # times as many rows as padding has a pass that tells what its row count takes
@@ -60,7 +61,7 @@ class PassCosts:
     @classmethod
     def of(cls, engine: object) -> PassCosts:
         """As the engine has measured them, which may take it seconds the first time; else the usual ones."""
-        measured = whole(engine.pass_costs()) if isinstance(engine, KnowsCosts) else None
+        measured = whole(engine.pass_costs()) if is_able(engine, KnowsCosts) else None
         if measured is None or not measured.is_sound:
             return cls()
         costs = cls(measured.rows, measured.texts, measured.further, measured.length)

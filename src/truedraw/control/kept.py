@@ -11,6 +11,7 @@ from math import isfinite
 
 from truedraw.control.experience import Experience, Kind, Record
 from truedraw.protocol import DraftCost, KeepsDraftCosts
+from truedraw.protocol.able import is_able
 
 ENOUGH = 8  # passes that tell what one takes; the first ones load and warm up
 MOST = 64  # drafters with settings that are kept; those that nobody used this time go first
@@ -21,7 +22,7 @@ HOPE = 0.7  # of what it is thought to take, where it was not tried this time: e
 
 def recalled(engine: object) -> dict[Kind, DraftCost]:
     """What the engine has kept, as far as it makes sense."""
-    if not isinstance(engine, KeepsDraftCosts):
+    if not is_able(engine, KeepsDraftCosts):
         return {}
     sensible = [cost for cost in engine.draft_costs() if _is_sensible(cost)]
     return {(cost.source, cost.coupled): cost for cost in sensible[:MOST]}
@@ -29,7 +30,7 @@ def recalled(engine: object) -> dict[Kind, DraftCost]:
 
 def remember(engine: object, known: Experience) -> None:
     """Have the engine keep what was measured since the model was loaded, and what others have had it keep meanwhile."""
-    if not isinstance(engine, KeepsDraftCosts) or known.costs.num_passes < ENOUGH:
+    if not is_able(engine, KeepsDraftCosts) or known.costs.num_passes < ENOUGH:
         return
     unit, before = known.costs.unit, recalled(engine)
     found = {kind: _cost(kind, record, unit) or _hoped(before.get(kind)) for kind, record in known.records.items()}

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from truedraw.draft.head.opening import Readable
 from truedraw.engine.constants.matrix import dense
 from truedraw.errors import BadParameter, UnsupportedModel
+from truedraw.protocol.able import is_able
 
 AGREES = 0.05  # of the spread of a row's logits: what recomputing them may miss by, in the mean
 
@@ -37,7 +38,7 @@ def tables_of(engine: Any, name: str) -> Tables:
 
 def check_readable(engine: Any, name: str) -> None:
     """Raises BadParameter."""
-    if not isinstance(engine, Readable) or not engine.hidden_layers:
+    if not is_able(engine, Readable) or not engine.hidden_layers:
         raise BadParameter(
             "--engine", f"a draft reads hidden states, and the engine that runs {name} gives none; use openvino with a "
             "GGUF file or a Hugging Face folder"

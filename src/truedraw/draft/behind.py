@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from truedraw.protocol import DraftState, Law, LooksAhead
+from truedraw.protocol.able import is_able
 
 
 def law_after(law: Law, tokens: Sequence[int]) -> Law:
@@ -18,4 +19,4 @@ def look_ahead(state: DraftState | None, tokens: Sequence[int]) -> DraftState | 
     """The state behind the tokens, None where it cannot be had: it drafts nothing then."""
     if not tokens:
         return state
-    return state.ahead(tokens) if isinstance(state, LooksAhead) else None
+    return state.ahead(tokens) if is_able(state, LooksAhead) else None

@@ -22,6 +22,7 @@ from truedraw.draft.site import ANOTHER, Layered, Models
 from truedraw.draft.tempering import Tempering
 from truedraw.errors import BadParameter, EngineError
 from truedraw.protocol import Engine, Law, Proposal, Randomness
+from truedraw.protocol.able import is_able
 from truedraw.sampling.ranges import Wholes
 
 SHARE = 8
@@ -68,7 +69,7 @@ def first_layers(models: Models, layers: int | None) -> Engine:
     name, target = "early_exit_layers", models.target
     if layers is not None:
         Wholes(1, "1 or more").check(name, layers)
-    if not isinstance(target, Layered):
+    if not is_able(target, Layered):
         raise BadParameter(
             "method",
             f"early-exit runs the first layers alone, which the engine of {models.name} cannot {ANOTHER}",

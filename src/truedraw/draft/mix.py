@@ -30,6 +30,7 @@ from truedraw.draft.several import named
 from truedraw.draft.site import Inner, close_each
 from truedraw.errors import BadParameter
 from truedraw.protocol import DraftState, Law, LooksAhead, Proposal, Randomness, Scores
+from truedraw.protocol.able import is_able
 from truedraw.sampling.ranges import SHARE
 from truedraw.sampling.values import shown
 
@@ -59,7 +60,7 @@ class MixState:
 
     def ahead(self, tokens: Sequence[int]) -> MixState:
         """protocol.LooksAhead: of the sources that can."""
-        states = [state.ahead(tokens) if isinstance(state, LooksAhead) else None for state in self.states]
+        states = [state.ahead(tokens) if is_able(state, LooksAhead) else None for state in self.states]
         return MixState(states, self.draws, self.trusts)
 
     def close(self) -> None:

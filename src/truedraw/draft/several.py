@@ -14,6 +14,7 @@ from truedraw.draft.chances import OwnChance
 from truedraw.draft.site import Inner, close_each, hear
 from truedraw.errors import BadParameter
 from truedraw.protocol import NOTHING, Drafter, DraftState, Law, LooksAhead, Proposal, Randomness, Scores
+from truedraw.protocol.able import is_able
 from truedraw.sampling.values import shown
 
 ALWAYS_GOOD = ("suffix", "ngram-lm")
@@ -62,7 +63,7 @@ class SeveralStates:
     def ahead(self, tokens: Sequence[int]) -> SeveralStates:
         """protocol.LooksAhead, as far as each can."""
         return SeveralStates(
-            {name: state.ahead(tokens) if isinstance(state, LooksAhead) else None
+            {name: state.ahead(tokens) if is_able(state, LooksAhead) else None
              for name, state in self.states.items()}
         )  # fmt: skip
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from truedraw.protocol import Drafter, DraftState, Engine, Scores
+from truedraw.protocol.able import is_able
 from truedraw.text import Tokenizer
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class Unrolls(Protocol):
 
 def unrolls(target: Engine | None) -> bool:
     """Whether the target's engine does so."""
-    return isinstance(target, Unrolls) and target.unrolls_trees
+    return is_able(target, Unrolls) and target.unrolls_trees
 
 
 def runs_chains(target: Engine | None) -> bool:

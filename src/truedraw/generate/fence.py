@@ -10,6 +10,7 @@ from truedraw.errors import BadParameter, UnknownName
 from truedraw.generate.foreign import asked
 from truedraw.generate.foreign_rule import check_numbers, foreign_rule
 from truedraw.protocol import LossyVerifier, Verifier
+from truedraw.protocol.able import is_able
 from truedraw.registry import BUILT_IN, find, names
 
 
@@ -64,7 +65,7 @@ def _lossy(name: str, kind: Any, options: dict[str, float], ours: bool) -> Verif
     if not ours:
         check_numbers(name, options)
     verifier: Verifier = kind(**options) if ours else foreign_rule(name, kind, options)
-    if not isinstance(verifier, LossyVerifier):
+    if not is_able(verifier, LossyVerifier):
         raise BadParameter(
             "rejection_sample_method",
             f"{name} says neither that it is exact, as `exact = True` on its class, "

@@ -11,6 +11,7 @@ from truedraw.generate.foreign import asked
 from truedraw.generate.lent_rows import LentRows
 from truedraw.handlers import fault_of
 from truedraw.protocol import Loss, LossyVerifier, Proposal, Randomness, Rows, Verdict, Verifier
+from truedraw.protocol.able import is_able
 from truedraw.sampling.ranges import Numbers
 from truedraw.sampling.values import plain, shown
 
@@ -56,11 +57,11 @@ def check_numbers(name: str, options: Mapping[str, Any]) -> None:
 
 def _made(name: str, kind: Callable[..., Any], options: Mapping[str, Any]) -> ForeignRule:
     rule = kind(**options)
-    if not isinstance(rule, Verifier):
+    if not is_able(rule, Verifier):
         raise TypeError(f"it is {shown(rule)}; give what has `exact` and `coupled` and can be called")
     if getattr(kind, "exact", None) is True and rule.exact is not True:
         raise TypeError("its class says that it is exact, and it says that it is not; let both say the same")
-    if not isinstance(rule, LossyVerifier) or rule.exact is True:
+    if not is_able(rule, LossyVerifier) or rule.exact is True:
         return ForeignRule(name, rule)
     lossy = ForeignLossyRule(name, rule)
     lossy.loss()  # result() may ask at any time, also before anything was drawn

@@ -28,6 +28,7 @@ from truedraw.generate.stream import Stream
 from truedraw.generate.taking_turns import TakingTurns
 from truedraw.home_folder import expanded
 from truedraw.protocol import Engine, KnowsCosts, Observer
+from truedraw.protocol.able import is_able
 from truedraw.sampling.params import SamplingParams, sampling_params
 from truedraw.sampling.values import plain_number, shown
 from truedraw.text import Tokenizer
@@ -177,7 +178,7 @@ class Model(OnePlace):
         """
         self._closed = True
         with self.turns:
-            if isinstance(self.engine, KnowsCosts) and self.experience.costs.drifted():
+            if is_able(self.engine, KnowsCosts) and self.experience.costs.drifted():
                 self.engine.doubt_costs()
             remember(self.engine, self.experience)
             self.drafts.close()

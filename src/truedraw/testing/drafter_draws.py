@@ -15,6 +15,7 @@ import numpy as np
 
 from truedraw.draft.site import close
 from truedraw.protocol import ROOT, Drafter, DraftState, Floats, LooksAhead, Proposal, Scores, SparseLaw
+from truedraw.protocol.able import is_able
 from truedraw.sampling.law import SamplingLaw
 from truedraw.sampling.params import SamplingParams
 from truedraw.sampling.randomness import PhiloxRandomness
@@ -122,7 +123,7 @@ def _opened(drafter: Drafter, vocab_size: int) -> list[DraftState]:
 def behind(drafter: Drafter, text: list[int], asked: Asked, vocab_size: int) -> DraftState:
     """A drafter that reads scores has none before the first round."""
     state = drafter.open(text[:-2], SamplingLaw(SamplingParams(temperature=asked.temperature)))
-    there = text[-2:-1] if asked.ahead and isinstance(state, LooksAhead) else text[-2:]
+    there = text[-2:-1] if asked.ahead and is_able(state, LooksAhead) else text[-2:]
     logits = np.zeros((len(there), vocab_size), np.float32)
     state.commit(there, Scores(logits, proposal=Proposal.chain(there[:-1])))
     return state
@@ -130,7 +131,7 @@ def behind(drafter: Drafter, text: list[int], asked: Asked, vocab_size: int) -> 
 
 def looked(state: DraftState, asked: Asked) -> DraftState:
     """What is asked: the state, or where it can look ahead and is to, the one behind the last token."""
-    return state.ahead([LAST]) if asked.ahead and isinstance(state, LooksAhead) else state
+    return state.ahead([LAST]) if asked.ahead and is_able(state, LooksAhead) else state
 
 
 def _close(parts: Sequence[object]) -> None:

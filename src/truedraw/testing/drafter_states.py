@@ -9,6 +9,7 @@ from typing import cast
 import numpy as np
 
 from truedraw.protocol import Dozes, Drafter, LooksAhead, Proposal, Scores
+from truedraw.protocol.able import is_able
 from truedraw.testing.bench import woven_tree
 from truedraw.testing.checks import Check, require
 from truedraw.testing.drafter_company import closed, faults
@@ -126,13 +127,13 @@ def _twice(make: Make, vocab: int) -> None:
 
 def _ahead(make: Make, vocab: int) -> None:
     texts, rng = Texts(make(), vocab), np.random.default_rng(13)
-    if not all(isinstance(state, LooksAhead) for state in texts.states):
+    if not all(is_able(state, LooksAhead) for state in texts.states):
         return
     with unharmed("when looked ahead"):
         for _ in range(ROUNDS):
             before, own, tokens = settled(texts), texts.states, rng.integers(vocab, size=3).tolist()
             for _ in range(2):
-                texts.states = [state.ahead(tokens[:2]) for state in texts.states if isinstance(state, LooksAhead)]
+                texts.states = [state.ahead(tokens[:2]) for state in texts.states if is_able(state, LooksAhead)]
                 legal(texts)
             texts.states = own
             require_same(before, legal(texts), "before and after looking ahead")
@@ -143,7 +144,7 @@ def _ahead(make: Make, vocab: int) -> None:
 def _dozing(make: Make, vocab: int) -> None:
     """Only of states that say so: rounds in which nobody was asked, told at once and without their scores."""
     texts, rng = Texts(make(), vocab), np.random.default_rng(16)
-    if not all(isinstance(state, Dozes) and state.dozes for state in texts.states):
+    if not all(is_able(state, Dozes) and state.dozes for state in texts.states):
         return
     with unharmed(f"after {ROUNDS} rounds that were told at once"):
         for _ in range(2):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from truedraw.protocol import NOTHING, KeepsPasses, Logits, Proposal, Sequence, Stride, Work
+from truedraw.protocol.able import is_able
 from truedraw.testing.bench import Bench, woven_tree
 from truedraw.testing.checks import require
 from truedraw.testing.engine_abreast import Said, ask, said_by
@@ -68,7 +69,7 @@ def single(bench: Bench) -> None:
 def by_jobs(bench: Bench) -> None:
     """Of compiled code, where a stride has passes for it (protocol.KeepsPasses), before one of its own and behind."""
     for sequence, stride in _begun(bench):
-        if isinstance(stride, KeepsPasses):
+        if is_able(stride, KeepsPasses):
             _by_jobs(bench, sequence, stride)
 
 

@@ -18,6 +18,7 @@ from truedraw.draft.site import close
 from truedraw.generate.model import Model
 from truedraw.generate.speculation import Speculation
 from truedraw.protocol import Engine, KnowsCosts
+from truedraw.protocol.able import is_able
 from truedraw.sampling.randomness import PhiloxRandomness
 
 ANEW = "anew"  # what an engine may be told that has a table already
@@ -38,7 +39,7 @@ def seconds_of(act: Callable[[], object]) -> float:
 def pass_seconds(engine: Engine) -> PassCosts | None:
     """Of a pass by its rows behind a short text, None where the engine does not tell; measured now where it can be, as
     drafts are."""
-    if not isinstance(engine, KnowsCosts):
+    if not is_able(engine, KnowsCosts):
         return None
     again = {ANEW: True} if ANEW in signature(engine.pass_costs).parameters else {}
     table = engine.pass_costs(**again)

@@ -29,6 +29,7 @@ from truedraw.draft.head.opening import Readable
 from truedraw.draft.shape import Path
 from truedraw.errors import BadPrompt
 from truedraw.generate.speculation import Speculation
+from truedraw.protocol.able import is_able
 from truedraw.sampling.params import SamplingParams
 
 
@@ -56,7 +57,7 @@ def costs(plan: Plan, text: Text) -> Costs:
     of_chain = draft_seconds(plan.model, text, plan.speculation, range(1, DEEPEST + 1), trees=False)
     of_tree = draft_seconds(plan.model, text, plan.speculation, range(1, MOST_NODES + 1), trees=True)
     calls = {}
-    if plan.speculation.method == HEAD and isinstance(target, Readable):
+    if plan.speculation.method == HEAD and is_able(target, Readable):
         head = plan.model.drafts.head(plan.speculation.settings.get("head_path"))
         calls = call_seconds(head, len(target.hidden_layers or ()) + 1, target.hidden_size)
     return Costs(pass_seconds(target), of_chain, of_tree, calls)

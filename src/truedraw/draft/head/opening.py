@@ -15,6 +15,7 @@ from truedraw.draft.head.refit.file import corrected
 from truedraw.draft.site import ANOTHER, Models
 from truedraw.engine.constants.matrix import Matrix
 from truedraw.errors import BadParameter
+from truedraw.protocol.able import is_able
 
 ANY_LAYER = (0,)
 """What an engine is to be loaded for where a head reads the final norm's output alone: it comes with some stream."""
@@ -78,7 +79,7 @@ def reading(cell: Cell, layers: tuple[int, ...], returned: tuple[int, ...]) -> C
 
 def check_readable(models: Models) -> None:
     """Raises BadParameter where the target's engine is none that a draft can read."""
-    if not isinstance(models.target, Readable):
+    if not is_able(models.target, Readable):
         raise BadParameter(
             "method",
             f"such a draft reads hidden states, and the engine of {models.name} shows none {ANOTHER}",
