@@ -105,7 +105,7 @@ class Card:
             raise BadFile(f"{path} says {self.training!r:.80} of its training; that is no table of figures")
         if not all(type(layer) is int and layer >= 0 for layer in self.layers) or not _rise(self.layers):
             raise BadFile(f"{path} says that it reads the layers {self.layers!r:.80}; these cannot be")
-        if not self.siblings or not all(_is_chance(each) for each in self.siblings):
+        if not self.siblings or not all(is_chance(each) for each in self.siblings):
             raise BadFile(f"{path} says {self.siblings!r:.80} of its candidates; give each a chance from 0 to 1")
 
 
@@ -118,5 +118,6 @@ def _rise(layers: Sequence[int]) -> bool:
     return all(one < other for one, other in pairwise(layers))
 
 
-def _is_chance(value: object) -> bool:
+def is_chance(value: object) -> bool:
+    """A number from 0 to 1."""
     return type(value) in (int, float) and 0 <= value <= 1  # type: ignore[operator]

@@ -14,7 +14,8 @@ from draft.head.test_medusa_folder import write as write_medusa
 from truedraw.draft.head.file import HeadFile, read_card
 from truedraw.draft.head.refit.cell import CorrectedCell
 from truedraw.draft.head.refit.correction import RANK
-from truedraw.draft.head.refit.learning import Refit
+from truedraw.draft.head.refit.file import joined
+from truedraw.draft.head.refit.learning import Learnt, Refit
 from truedraw.errors import BadFile, BadParameter
 
 
@@ -69,6 +70,25 @@ def test_it_is_gone_on_from(path, tmp_path) -> None:
         second.save_refit(to, to)
         assert read_card(to).training["refit"]["places"] == 200
     np.testing.assert_array_equal(said(models().head(to).cell)[0], said(refit.cell())[0])
+
+
+def test_the_card_has_the_acceptance_at_the_places_of_all_runs(path, tmp_path) -> None:
+    first, to = models(), tmp_path / "once.safetensors"
+    taught(first, path)
+    first.save_refit(to, path)
+    second = models()
+    taught(second, to, seed=3)._sums = np.array([200.0, 100.0, 160.0])
+    second._refits[to]._stepped = 300
+    learnt = second.save_refit(to, to)
+    assert (learnt.places, learnt.acceptance) == (300, (0.5, 0.8))  # of this run
+    said = read_card(to).training["refit"]
+    assert said["places"] == 400
+    assert said["acceptance"] == pytest.approx([0.45, 0.7])
+
+
+@pytest.mark.parametrize("kept", [None, 1, [0.5], [0.5, True], [0.5, "1"], [0.5, 2.0], {"a": 1, "b": 0}])
+def test_an_acceptance_that_cannot_be_meant_is_left_out(kept) -> None:
+    assert joined({"places": 10, "acceptance": kept}, Learnt(30, (0.2, 0.4))) == (40, (0.2, 0.4))
 
 
 def test_one_head_is_refitted_once(path) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.draft.head.card import Card
+from truedraw.draft.head.card import Card, is_chance
 from truedraw.draft.head.cell import Cell, shown
 from truedraw.draft.head.file import HeadFile, Numbers, check_ours, write_arrays
 from truedraw.draft.head.refit.cell import CorrectedCell
@@ -24,7 +24,7 @@ from truedraw.draft.head.refit.learning import Learnt, Refit
 from truedraw.errors import BadFile, BadParameter
 
 READ, SAY, BIAS = NAMES = ("refit.read", "refit.say", "refit.bias")
-REFIT, PLACES = "refit", "places"  # in what a card says of training
+REFIT, PLACES, ACCEPTANCE = "refit", "places", "acceptance"  # in what a card says of training
 MOST_RANK = 256  # a file that says more is not meant
 
 
@@ -90,10 +90,28 @@ def write_refitted(source: Path, card: Card, path: Path, refit: Refit) -> None:
 
 def told(card: Card, learnt: Learnt) -> Card:
     """The card of a head as it was opened, with places of all times counted together."""
-    before: Any = card.training.get(REFIT)
-    earlier = before.get(PLACES) if isinstance(before, Mapping) else None
-    total = learnt.places + (earlier if type(earlier) is int else 0)
-    return replace(card, training={**card.training, REFIT: {**learnt.to_dict(), PLACES: total}})
+    return replace(card, training={**card.training, REFIT: joined(card.training.get(REFIT), learnt).to_dict()})
+
+
+def joined(before: Any, learnt: Learnt) -> Learnt:
+    """With what a card says of earlier places, as far as it can be meant: acceptance is the mean over all of them."""
+    said: Mapping[str, Any] = before if isinstance(before, Mapping) else {}
+    earlier: Any = said.get(PLACES)
+    kept: Any = said.get(ACCEPTANCE)
+    if type(earlier) is not int or earlier < 0:
+        return learnt
+    total = earlier + learnt.places
+    if not total or not _are_chances(kept):
+        return Learnt(total, learnt.acceptance)
+    first, second = (
+        (earlier * old + learnt.places * new) / total for old, new in zip(kept, learnt.acceptance, strict=True)
+    )
+    return Learnt(total, (first, second))
+
+
+def _are_chances(kept: Any) -> bool:
+    """Whether these are two."""
+    return isinstance(kept, list | tuple) and len(kept) == len(("without", "with")) and all(map(is_chance, kept))
 
 
 def bare(card: Card) -> Card:
