@@ -12,9 +12,11 @@ from truedraw.bench.draft_eval.rounds import (
     DEEPEST,
     INDEPENDENT,
     Places,
+    best_trees,
     by_position,
     candidates,
     chain_tokens,
+    levels,
     ratio,
     tree_tokens,
     trees,
@@ -108,6 +110,22 @@ def test_a_tree_is_at_least_its_chain_and_all_kept_is_as_deep_as_it_goes():
     assert tree[11] > chain[5]
     sure = Places.of([{**each, "shares": np.ones((DEEPEST, CANDIDATES))} for each in rows])
     assert chain_tokens(sure, INDEPENDENT)[3].mean == pytest.approx(201 / (1 + 200 // 5))
+
+
+@pytest.mark.parametrize("deepest", [1, 2, 3, DEEPEST])
+def test_no_tree_is_deeper_than_what_was_drafted(deepest):
+    """Of a head with that many levels: nodes behind its last one would be drafted nowhere."""
+    drafted = np.arange(DEEPEST) < deepest
+    chances = np.where(drafted[:, None], [0.6, 0.2, 0.1, 0.05], 0.0)
+    rows = [row(index=index, is_drafted=drafted, chances=chances, shares=chances) for index in range(60)]
+    places = Places.of(rows)
+    shapes = best_trees(places, INDEPENDENT)
+    assert max(len(path) for path in shapes[-1]) == min(deepest, 5)
+    here = tree_tokens(places, INDEPENDENT, shapes)
+    deeper = tree_tokens(places, INDEPENDENT, trees(candidates(places, INDEPENDENT)))
+    assert all(one.mean >= other.mean for one, other in zip(here, deeper, strict=True))
+    assert (here[5].mean > deeper[5].mean) == (deepest <= 3)
+    assert levels(places) == deepest
 
 
 def test_means_are_over_what_was_drafted():

@@ -15,11 +15,11 @@ from truedraw.bench.draft_eval.rounds import (
     RULES,
     Mean,
     Places,
+    best_trees,
     by_position,
     candidates,
     chain_tokens,
     tree_tokens,
-    trees,
 )
 from truedraw.bench.draft_eval.texts import Text, write
 from truedraw.bench.pairs import Arms, pairs
@@ -97,7 +97,7 @@ def section(places: Places, taken: Costs) -> dict[str, Any]:
 
 def by_category(places: Places) -> dict[str, Any]:
     """Of each: how many texts, acceptance, and tokens a round with the trees that are best for all of them together."""
-    shapes = {rule: trees(candidates(places, rule)) for rule in RULES}
+    shapes = {rule: best_trees(places, rule) for rule in RULES}
     found = {}
     for name in dict.fromkeys(places.category.tolist()):
         mine = places.only(places.category == name)
@@ -120,7 +120,7 @@ def acceptance(places: Places) -> dict[str, Any]:
 def tokens(places: Places, rule: str, shapes: Sequence[Sequence[Path]] | None = None) -> dict[str, Any]:
     """A round, by draft tokens: 1 to DEEPEST in a chain, 1 to MOST_NODES in trees; those that are best by the chances
     of these places unless `shapes` are given."""
-    shapes = trees(candidates(places, rule)) if shapes is None else shapes
+    shapes = best_trees(places, rule) if shapes is None else shapes
     return {
         "chain": told(chain_tokens(places, rule)),
         "tree": told(tree_tokens(places, rule, shapes)),
@@ -130,7 +130,7 @@ def tokens(places: Places, rule: str, shapes: Sequence[Sequence[Path]] | None = 
 
 def speedups(places: Places, rule: str, taken: Costs) -> dict[str, Any]:
     """Over plain sampling, by draft tokens, and the best of each."""
-    shapes = trees(candidates(places, rule))
+    shapes = best_trees(places, rule)
     found = {
         "chain": predicted(numbered(chain_tokens(places, rule)), taken.chain, taken.passes),
         "tree": predicted(numbered(tree_tokens(places, rule, shapes)), taken.tree, taken.passes),

@@ -135,13 +135,23 @@ def chain_tokens(places: Places, rule: str) -> list[Mean | None]:
     return tokens_a_round(places, kept)
 
 
-def trees(chances: Sequence[float | None]) -> list[tuple[Path, ...]]:
+def levels(places: Places) -> int:
+    """How many drafts there are behind one another where most are: a draft may have a last level."""
+    return int(places.is_drafted.any(axis=0).sum())
+
+
+def trees(chances: Sequence[float | None], deepest: int = DEEPEST) -> list[tuple[Path, ...]]:
     """The trees of 1 to MOST_NODES nodes that draft/shape.py makes of these chances; the last may be equal."""
     worth = tuple(takewhile(lambda chance: chance > 0, (chance or 0.0 for chance in chances)))
     if not worth:
         return [()] * MOST_NODES
     falling = tuple(np.minimum.accumulate(worth).tolist())
-    return [tuple(path for path, _ in best(nodes, falling, DEEPEST)) for nodes in range(1, MOST_NODES + 1)]
+    return [tuple(path for path, _ in best(nodes, falling, deepest)) for nodes in range(1, MOST_NODES + 1)]
+
+
+def best_trees(places: Places, rule: str) -> list[tuple[Path, ...]]:
+    """By the chances of these places, no deeper than anything was drafted at them."""
+    return trees(candidates(places, rule), levels(places))
 
 
 def tree_tokens(places: Places, rule: str, shapes: Sequence[Sequence[Path]]) -> list[Mean | None]:
