@@ -318,7 +318,7 @@ def test_no_more_is_written_than_features_have_room_for(cli, tmp_path, flags, ki
     room = (200 << 10) // row_bytes
     assert sum(learnt) <= room < sum(learnt) + last
     assert not told["all_texts"]
-    told = json.loads(cli("train", "draft", *flags, *given, "--feature-bytes", "4M", "--json").out)
+    told = json.loads(cli("train", "draft", *flags, *given, "--feature-bytes", "16M", "--json").out)
     assert sum(len(text.answer) for text in read_texts(tmp_path / "own.work")) >= 5000
     assert told["all_texts"]
 
