@@ -12,7 +12,7 @@ import pytest
 
 from generate.interruptions import between, between_once
 from truedraw import Model, SamplingParams, load
-from truedraw.errors import BadInput, BadParameter, BadPrompt, UnknownName
+from truedraw.errors import BadInput, BadParameter, BadPrompt, TruedrawError, UnknownName
 from truedraw.generate.generation import INTERRUPTED, Generation
 
 PROMPT = "the cat sat ran dog sat ran"
@@ -167,6 +167,27 @@ def test_what_was_held_back_when_a_run_was_ended_comes_out(model: Model, end) ->
         getattr(run, end)()
         found += [piece.text for piece in run.pieces()]
         assert "".join(found) == run.result().text
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+@pytest.mark.parametrize("stop", [[], ["never said"]])
+@pytest.mark.parametrize("calls", [1, 2, 5, 9])
+def test_a_round_that_failed_leaves_nothing_in_the_text(model: Model, error, stop, calls) -> None:
+    """An observer, or ctrl-C in it, ends a run behind the text of a round that nobody has."""
+    seen = []
+
+    def watch(*_: object) -> None:
+        seen.append(0)
+        if len(seen) == calls:
+            raise error("seen enough")
+
+    run = model.start(PROMPT, seed=5, max_tokens=30, ignore_eos=True, stop=stop, speculative=False, observer=watch)
+    with pytest.raises((TruedrawError, KeyboardInterrupt)):
+        list(run)
+    choice = run.result().choices[0]
+    assert len(choice.tokens) == calls - 1
+    assert choice.text == model.tokenizer.decode([*run._job.prompt, *choice.tokens])[len(PROMPT) :]
+    assert "".join(piece.text for piece in run.pieces()) == choice.text
 
 
 def test_the_best_of_some_are_read_once(model: Model) -> None:

@@ -17,6 +17,10 @@ class Reader(Protocol):
         """No token comes any more; True where that completes a stop string. Calling it twice is harmless."""
         ...
 
+    def keep(self, tokens: Sequence[int]) -> None:
+        """The text is made of these; whatever was taken behind them is taken back."""
+        ...
+
 
 class Ending:
     """End tokens, stop strings and the token limit of one text."""
@@ -39,6 +43,12 @@ class Ending:
         """The text ends here, whether or not its rules say so."""
         if self._reader is not None:
             self._reader.finish()
+
+    def break_off(self, tokens: Sequence[int]) -> None:
+        """The same, of a text that has no more tokens than these: its last round may have failed behind `cut`."""
+        if self._reader is not None:
+            self._reader.keep(tokens)
+        self.finish()
 
     def _reason(self, token: int) -> str | None:
         if token in self.end_ids:

@@ -105,10 +105,17 @@ class Job:
 
     def end(self, sample: Sample) -> None:
         """A sample will grow no longer. May be repeated."""
-        sample.ending.finish()
+        if sample.finish_reason is None or self.error is not None:
+            sample.ending.break_off(self.tokens_of(sample))
+        else:
+            sample.ending.finish()
         self.let_go(sample.draft)
         if sample in self.live:
             self.live.remove(sample)
+
+    def tokens_of(self, sample: Sample) -> list[int]:
+        """That its rounds have brought."""
+        return [token for each in self.rounds if each.sample == sample.number for token in each.tokens]
 
     def drop(self) -> None:
         """Nothing more will begin. May be repeated."""
