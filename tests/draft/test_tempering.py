@@ -351,3 +351,23 @@ def test_rounds_in_a_row_end_with_one_that_is_learnt_from() -> None:
         assert [own.is_due() for _ in range(rounds)] == [False] * (rounds - 1) + [True]
     assert own.settled(2) == 2
     assert OwnLaw.of(SamplingLaw(sampling_params({})), Knobs(), None).settled(8) == 8
+
+
+def test_drafts_are_drawn_by_what_is_known_by_now_at_each_place() -> None:
+    """Also where a text stands still while others teach, and where texts take turns."""
+    tuner, laws = Tuner(), [target(temperature=t) for t in (1.0, 0.5)]
+    for ratio in (0.5, 1.3, 1.3, 1.0, 0.5):
+        tuner.variant = Variant(ratio)
+        assert tuner.law(laws[0]).temperature == ratio
+    for ratio in (1.3, 0.5):
+        tuner.variant = Variant(ratio)
+        assert [tuner.law(own).temperature for own in laws] == [ratio, 0.5 * ratio]
+    assert tuner.law(laws[1]) is tuner.law(laws[1])
+
+
+@pytest.mark.parametrize("knobs", [{}, {"draft_top_k": 2}], ids=str)
+def test_the_targets_law_goes_on_with_the_text_as_that_of_drafts_does(knobs) -> None:
+    law, logits = target(repetition_penalty=1.5), np.arange(9, dtype=np.float32)
+    own = OwnLaw.of(law, Knobs(**knobs), Tempering()).after([8])
+    np.testing.assert_array_equal(own.target(logits), law.after(8)(logits))
+    np.testing.assert_array_equal(own.now()(logits), Knobs(**knobs).law(law.after(8))(logits))
