@@ -122,3 +122,11 @@ def test_a_token_of_no_weight_is_never_drawn_by_rounding() -> None:
     found = growth.ended()
     assert found.tokens.tolist() == [2, 5]
     assert found.laws[1].weights.tolist() == [0.0, 1.0]
+
+
+def test_a_law_that_leaves_nothing_is_drawn_from_by_nobody() -> None:
+    nothing = SparseLaw(np.arange(3), np.zeros(3), 3)
+    proposal, asked, names = grown(ask=lambda place: nothing if place.node == 0 else sparse(5, 3, 2))
+    assert proposal.parents.tolist() == [ROOT, ROOT, 1, 2, 2]
+    assert [[place.node for place in places] for places in asked] == [[ROOT], [0, 1], [2]]
+    assert len(names) == len(proposal)
