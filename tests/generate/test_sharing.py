@@ -537,3 +537,61 @@ def test_a_batch_closed_while_a_request_is_prepared_holds_nothing(monkeypatch):
         with pytest.raises(BadInput, match="closed"):
             batch.add("the cat", speculative="notes", max_tokens=3)
     assert made[-1].closed == 1  # the one before was made to check the settings
+
+
+@pytest.mark.parametrize(("remaining", "opens"), [(15, True), (16, False)])
+def test_no_prompt_is_computed_where_all_places_are_claimed(remaining, opens):
+    """By samples that run, and by all samples of jobs whose prompts are computed."""
+    crowd = Crowd(None, LIMITS._replace(max_running=AHEAD * 15 + 2), None, None)
+    crowd.running = [SimpleNamespace(number=0)]
+    crowd.opened = [SimpleNamespace(remaining=remaining)] * AHEAD
+    assert crowd._may_open() == opens
+
+
+def test_who_had_to_wait_for_its_prompt_runs_in_its_place():
+    """Or it would be the one that gives its pages up."""
+    crowd, sample = Crowd(None, LIMITS, None, None), SimpleNamespace(number=1)
+    crowd.shared = SimpleNamespace(keep=lambda job: None, is_wanted=lambda job: False)
+    crowd.running = [SimpleNamespace(number=number) for number in (0, 5)]
+    job = SimpleNamespace(remaining=1, is_ready=lambda shared: True)
+
+    def begin(engine, cache):
+        job.remaining = 0
+        return sample
+
+    job.begin = begin
+    crowd._begin(job)
+    assert [each.number for each in crowd.running] == [0, 1, 5]
+
+
+def test_a_job_that_a_signal_handler_ends_while_it_ends_has_ended_once():
+    every, calls = Jobs(None, LIMITS, None), []
+    job = SimpleNamespace(ended_at=None)
+
+    def drop(job):
+        calls.append(job)
+        if len(calls) == 1:
+            every._finish(job)
+            calls.append(job.ended_at)
+
+    every._crowd.drop = drop
+    every._finish(job)
+    assert list(every.ended) == [job]
+    assert calls == [job, job, job.ended_at]
+
+
+def test_when_all_ends_each_does_in_order_and_what_is_kept_of_prompts_is_let_go():
+    """Whatever goes wrong with one of them."""
+    every, ended = Jobs(None, LIMITS, None), []
+    jobs = [Job((1, 2), None, (), first=number) for number in range(3)]
+
+    def drop(job):
+        ended.append(job.first)
+        if job.first == 1:
+            raise BadInput("it is stuck")
+
+    every._open, every._crowd.drop = dict.fromkeys(jobs), drop
+    every._crowd.shared = SimpleNamespace(clear=lambda: ended.append("prompts"))
+    with pytest.raises(BadInput, match="stuck"):
+        every.end_all()
+    assert ended == [0, 1, 2, "prompts"]
