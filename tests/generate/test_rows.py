@@ -12,9 +12,10 @@ from generate.paged_table import toy
 from known_laws import random_table
 from truedraw.engine.tabular import TabularEngine
 from truedraw.errors import BadInput, TruedrawError
+from truedraw.generate.lent_rows import LentRows
 from truedraw.generate.model import Model
 from truedraw.generate.rows import LawRows
-from truedraw.protocol import NOTHING, ROOT, Proposal, Rows, Scores, Verdict, Work
+from truedraw.protocol import NOTHING, ROOT, Proposal, Purpose, Rows, Scores, Verdict, Work
 from truedraw.sampling.law import SamplingLaw, softmax
 from truedraw.sampling.params import SamplingParams
 
@@ -131,3 +132,18 @@ def test_rows_of_a_round_that_failed_are_over_too(monkeypatch) -> None:
     for rows in kept:
         with pytest.raises(BadInput, match="a round that is over"):
             rows[0]
+
+
+@pytest.mark.parametrize("node", [0, 3])
+def test_rows_that_are_lent_draw_by_the_names_they_are_asked_for(node: int) -> None:
+    asked: list[tuple[Purpose, int, int]] = []
+
+    class Chance:
+        def choose(self, weights: np.ndarray, purpose: Purpose, position: int, node: int = 0) -> int:
+            asked.append((purpose, position, node))
+            return 1
+
+    rows: Any = [np.array([0.5, 0.5])]
+    chance: Any = Chance()
+    assert LentRows(rows).draw(0, chance, Purpose.RESIDUAL, 7, node) == 1
+    assert asked == [(Purpose.RESIDUAL, 7, node)]
