@@ -5,10 +5,13 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from truedraw.generate.at_once.companies import Companies
-from truedraw.generate.at_once.drafted import times_of
+from truedraw.generate.at_once.drafted import Desk, Drafted, Drawn, times_of
 from truedraw.generate.at_once.hearing import Hearers
 from truedraw.generate.at_once.machine import Drafting
+from truedraw.protocol.slate import COUNT, POSITION, Slate
 
 
 class Job:
@@ -32,6 +35,9 @@ class Guard:
 
     def attempt(self, what: str, act: Any) -> Any:
         return None if self._fails else act()
+
+    def awake(self) -> None:
+        """See GuardedState."""
 
 
 def drafting(job: Job | None, fails: bool = False) -> Drafting:
@@ -62,3 +68,34 @@ def test_nobody_drafts() -> None:
 
 def test_where_a_drafter_has_failed_there_is_none() -> None:
     assert Companies.of([drafting(Job(1)), drafting(Job(2), fails=True)]) is None
+
+
+class Beginning(Job):
+    """One that can draw so many rounds, and remembers for what it was asked."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(1)
+        self.most, self.asked = most, list[tuple[int, int, int]]()
+
+    def begin(self, position: int, rounds: int, texts: int) -> int:
+        self.asked.append((position, rounds, texts))
+        return min(self.most, rounds)
+
+
+@pytest.mark.parametrize(("most", "rounds"), [((6, 9), 6), ((6, 2), 2), ((0, 9), 0)])
+def test_as_many_rounds_begin_as_all_who_draft_can_draw(most: tuple[int, int], rounds: int) -> None:
+    """Each is told how many texts draft in them, and nobody is asked for none."""
+    jobs = [Beginning(each) for each in most]
+    way, drawn = Drafted.__new__(Drafted), list[Drawn]()
+    for length, job in zip((3, 4, 5), (jobs[0], None, jobs[1]), strict=True):
+        guess: Any = SimpleNamespace(sample=SimpleNamespace(sequence=SimpleNamespace(tokens=[*range(length)])))
+        drawn.append(Drawn(guess, "it" if job else "", 2, late=False))
+    slates = [Slate.of(2) for _ in drawn]
+    drafters = [drafting(job) for job in (jobs[0], None, jobs[1])]
+    way.desks = [Desk(slate, each, [], None, None) for slate, each in zip(slates, drafters, strict=True)]
+    assert way.begin(drawn, 8) == rounds
+    assert jobs[0].asked == [(3, 8, 2)]
+    assert jobs[1].asked == ([(5, 6, 2)] if rounds else [])
+    assert (slates[1].numbers[POSITION], slates[1].numbers[COUNT], slates[1].last[0]) == (
+        (4, 1, 3) if rounds else (0, 0, 0)
+    )

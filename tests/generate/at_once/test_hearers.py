@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from truedraw.generate.at_once import machine
 from truedraw.generate.at_once.drafted import Drafted
 from truedraw.generate.at_once.hearing import Hearers, hearers_of
 from truedraw.generate.at_once.machine import NOT_SHOWN, Drafting, Machine
@@ -131,3 +132,47 @@ def test_of_a_text_that_ended_before_others_the_last_pass_says_nothing(rounds: i
     logits = np.zeros((1, 2), np.float32)
     way.hear(side, SideRan(times, np.zeros((3, 0, 0, 0), np.float32), logits, None, [0, 1]), dozing=False)
     assert Heard(*found) == (not is_last, rounds, is_last, 3.0)
+
+
+@pytest.mark.parametrize(("ends_in", "is_last"), [(3, True), (2, False)])
+def test_of_a_text_that_ended_before_the_last_round_the_last_pass_says_nothing(
+    monkeypatch: pytest.MonkeyPatch, ends_in: int, is_last: bool
+) -> None:
+    """As where a string ends it, which compiled code does not know."""
+    way, heard, ran = Machine.__new__(Machine), list[Any](), list[Ran]()
+    sample: Any = SimpleNamespace(finish_reason=None, ending=SimpleNamespace(room=9))
+    plan: Any = SimpleNamespace(length=4, rounds=3, guess=SimpleNamespace(sample=sample))
+
+    def over(*_: object) -> Any:
+        sample.finish_reason = "stop" if len(ran) + 1 == ends_in else None
+        return SimpleNamespace(found=SimpleNamespace(tokens=(1,)))
+
+    monkeypatch.setattr(machine, "RUN", lambda: lambda *_: (3, True))
+    monkeypatch.setattr(machine, "decided", lambda *_: None)
+    monkeypatch.setattr(machine, "shared_out", lambda plan, ran, before: ran[before:])
+    kept: Any = (*([None] * 2), np.zeros((3, 0)), np.zeros((3, 0)), None)
+    parts = {"_kept": kept, "_begin": lambda *_: 3, "_given": lambda *_: None, "_over": over,
+             "_proposal": lambda *_: None, "_lists": lambda count: [range(count)] * 3,
+             "_hear": lambda plan, ran, before, is_last: heard.extend([len(ran) - before, is_last])}  # fmt: skip
+    vars(way).update(parts)
+    crew: Any = SimpleNamespace(wake=lambda: None, board=None)
+    assert way.run(crew, plan, 1.0, ran)
+    assert heard == [ends_in, is_last]
+
+
+@pytest.mark.parametrize(("is_short", "rooms", "dozes"), [
+    (True, (5, 5), True), (False, (5, 5), False), (True, (5, 2), False),
+])  # fmt: skip
+def test_who_drafts_dozes_while_compiled_code_goes_on_with_all(
+    is_short: bool, rooms: tuple[int, ...], dozes: bool
+) -> None:
+    """Where it left a round to Python, whose drafters are asked next, and every text has room for the next one."""
+    way: Any = Drafted.__new__(Drafted)
+    way._goes_on, way._is_short = None, is_short
+    way.sides = [
+        SimpleNamespace(source=name, sample=SimpleNamespace(finish_reason=None, ending=SimpleNamespace(room=room)))
+        for name, room in zip(("it", ""), rooms, strict=True)
+    ]
+    way.desks = [SimpleNamespace(slate=SimpleNamespace(tokens=[0, 0]))] * 2
+    assert [way.dozes(side, 1) for side in way.sides] == [dozes, False]
+    assert way.dozes(way.sides[1], 2)
