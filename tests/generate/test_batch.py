@@ -197,6 +197,20 @@ def test_an_interruption_from_the_keyboard_frees_everything(model: Model) -> Non
     assert model.engine.open_texts == []
 
 
+def test_an_interruption_behind_a_pass_loses_none_of_its_rounds(model: Model, monkeypatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    batch = model.batch()
+    run = batch.add("the cat", seed=1, **LONG)
+    monkeypatch.setattr(batch._scheduler.jobs, "collect", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        batch.step()
+    assert run.ended
+    assert run.result().stats.tokens == len(run.result().choices[0].tokens) == 1
+    assert run.result().text
+
+
 def test_others_may_add_and_cancel_from_their_threads(model: Model) -> None:
     runs: list[Generation] = []
     with model.batch(max_running=5) as batch:
@@ -520,6 +534,17 @@ def test_a_batch_that_nobody_holds_gives_everything_back(model: Model, held: int
         assert [done for step in run for done in step if done.sample == 0]
 
 
+def test_the_drafter_of_a_run_that_never_began_is_closed(model: Model) -> None:
+    closed = []
+    drafter = NoDrafter()
+    drafter.close = lambda: closed.append(0)  # type: ignore[attr-defined]
+    run = with_parts(model.start("the cat", **LONG), drafter=drafter)
+    assert not closed
+    del run
+    gc.collect()
+    assert closed == [0]
+
+
 def test_the_drafters_of_a_batch_that_nobody_holds_are_closed(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     retired: list[SharedDrafter] = []
     monkeypatch.setattr(SharedDrafter, "retire", lambda shared: retired.append(shared))  # noqa: PLW0108 # a method
@@ -699,6 +724,23 @@ def test_a_run_alone_that_is_closed_in_the_midst_of_its_pass(model: Model) -> No
     assert sum(len(done.tokens) for step in run for done in step) == 1
     assert run.error is None
     assert run.result().choices[0].finish_reason == "interrupted"
+
+
+def test_what_another_thread_puts_off_in_the_midst_of_a_pass_is_done_behind_it(model: Model) -> None:
+    done = []
+
+    def watch(*_: object) -> None:
+        thread = threading.Thread(target=model.turns.soon, args=[partial(done.append, 0)])
+        thread.start()
+        thread.join()
+        assert not done
+
+    with model.batch() as batch:
+        run = batch.add("the cat", seed=1, observer=watch, **LONG)
+        while not run.result().stats.tokens:
+            batch.step()
+        assert done == [0]
+    assert run.error is None
 
 
 def test_an_observer_that_begins_a_pass_harms_its_own_run_alone(model: Model) -> None:
