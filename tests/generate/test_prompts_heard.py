@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from truedraw import load
 from truedraw.control.fixed import FixedController
 from truedraw.control.payoff import PayoffController
+from truedraw.generate.loop import tell
+from truedraw.generate.sample import Turn
 from truedraw.models.toy import TOY_MODEL
 from truedraw.protocol import HearsPrompts
 
@@ -22,6 +26,15 @@ def test_it_hears_of_the_prompt_that_samples_share_and_of_none_that_was_scored(m
         assert not heard
         model.generate(PROMPT, n=3, seed=2, max_tokens=4)
         assert heard == [len(model.tokenizer.encode(PROMPT)) - 1]
+
+
+def test_it_hears_of_no_prompt_where_no_pass_was_needed() -> None:
+    """Rows that were known, of texts that failed all the same."""
+    heard: list[int] = []
+    controller = SimpleNamespace(prompts=heard.append)
+    for rows in (0, 3):
+        tell(controller, Turn([], rows=rows), [])
+    assert heard == [3]
 
 
 @pytest.mark.parametrize("name", ["rest", "budget", "choose"])
