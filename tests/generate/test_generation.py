@@ -234,6 +234,18 @@ def test_the_statistics_are_the_rounds(model: Model) -> None:
     assert stats.acceptance_rate == stats.accepted / stats.drafted
     assert stats.seconds >= stats.engine_seconds + stats.draft_seconds
     assert sum(choice.stats.tokens for choice in run.result().choices) == stats.tokens
+    for choice in run.result().choices:
+        assert choice.stats.seconds == sum(done.seconds for done in rounds if done.sample == choice.index)
+
+
+@pytest.mark.parametrize(
+    ("spec", "explained"),
+    [(None, True), (False, False), ({"num_speculative_tokens": 0}, False), ({"adaptive": False}, False)],
+    ids=str,
+)
+def test_what_was_decided_is_told_where_something_was_left_to_be_decided(model: Model, spec, explained) -> None:
+    result = model.generate(PROMPT, seed=2, max_tokens=9, ignore_eos=True, speculative=spec)
+    assert (result.explanation is not None) == explained
 
 
 def test_passes_over_a_long_prompt_are_part_of_the_engines_time(model: Model) -> None:
