@@ -132,6 +132,19 @@ def overruled(given: Values) -> set[str]:
     return gone
 
 
+def outdone(given: Values) -> set[str]:
+    """What else a line's own parameters put out of force, of those of its run."""
+    gone = {*PARAMETERS, "ignore_eos"} if any(given.get(name) is not None for name in PARAMETERS) else set[str]()
+    is_readable = isinstance(given.get("schedule") or {}, Mapping)
+    return gone | ({"mirostat"} if is_readable and truncations(given) else set())
+
+
+def without_details(values: Values, some: Values) -> dict[str, Any]:
+    """Some of these, but for details of what is off."""
+    off = {name for name, (switch, _) in DETAILS.items() if plain(values.get(switch, 0)) in OFF[switch]}
+    return {name: value for name, value in some.items() if name not in off}
+
+
 def parameters_of(steps: Iterable[str]) -> set[str]:
     """The parameters that switch steps on."""
     return {name for step in steps for name in SWITCHES[step]}

@@ -123,9 +123,24 @@ def test_a_parameter_under_both_its_names_is_refused():
          {"schedule": {"top_p": [[0, 0.9]]}}),
         ({"top_p": 0.9}, {"mirostat": 2}, {}),
         ({"regex": "a+"}, {"grammar": 'start: "a"'}, {}),
+        ({"ignore_eos": True, "top_k": 3}, {"regex": "a+"}, {"top_k": 3}),
+        ({"xtc_probability": 0.5, "xtc_threshold": 0.2}, {"mirostat": 2}, {}),
+        ({"xtc_probability": 0.5, "xtc_threshold": 0.2}, {"xtc_probability": 0}, {}),
+        ({"mirostat": 2, "mirostat_tau": 3.0}, {"mirostat": 0}, {}),
+        ({"mirostat": 2, "mirostat_tau": 3.0}, {"mirostat_eta": 0.2}, {"mirostat": 2, "mirostat_tau": 3.0}),
+        ({"mirostat": 2, "mirostat_tau": 3.0}, {"top_p": 0.9}, {}),
+        ({"mirostat": 2, "mirostat_tau": 3.0}, {"schedule": {"top_p": [[0, 0.9]]}}, {}),
+        ({"schedule": {"temperature": [[0, 0.9]], "top_p": [[0, 0.9]]}}, {"mirostat": 2},
+         {"schedule": {"temperature": [[0, 0.9]]}}),
     ],
 )  # fmt: skip
 def test_what_a_line_says_takes_the_place_of_what_contradicts_it(run, own, left):
     params = request({"prompt": "a", **own}, defaults=Defaults(run, None, 0, chat)).params
     assert params == {**left, **own, "seed": derived_seed(0, 3)}
     sampling_params(params)
+
+
+def test_a_schedule_that_is_none_is_told_as_such():
+    params = request({"prompt": "a", "schedule": 5}, defaults=Defaults({"mirostat": 2}, None, 0, chat)).params
+    with pytest.raises(BadParameter, match="schedule: got 5; give a mapping"):
+        sampling_params(params)

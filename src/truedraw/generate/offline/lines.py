@@ -16,8 +16,7 @@ from truedraw.errors import BadInput, BadParameter, BadPrompt
 from truedraw.generate.derived_seeds import derived_seed
 from truedraw.generate.request import Request
 from truedraw.input_files import BYTE_ORDER_MARK, readable
-from truedraw.sampling.contradictions import overruled
-from truedraw.sampling.grammar import PARAMETERS as GRAMMARS
+from truedraw.sampling.contradictions import outdone, overruled, without_details
 from truedraw.sampling.params import ALIASES, SamplingParams, by_our_names
 from truedraw.sampling.their_names import meant_by
 from truedraw.sampling.values import not_json, once_each
@@ -97,12 +96,12 @@ def request_of(line: Line, defaults: Defaults) -> Request:
 
 
 def below(own: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]:
-    """What of the run's parameters is left where a line has these of its own: none that contradicts one of them."""
-    gone = overruled(own) | (set(GRAMMARS) if any(name in own for name in GRAMMARS) else set())
+    """What of the run's parameters is left where a line has these of its own: none that these put out of force."""
+    gone = overruled(own) | outdone(own)
     kept = {name: value for name, value in run.items() if name not in gone}
     if isinstance(schedule := kept.get("schedule"), Mapping):
-        kept["schedule"] = {name: values for name, values in schedule.items() if name not in own}
-    return kept
+        kept["schedule"] = {name: values for name, values in schedule.items() if name not in gone | set(own)}
+    return without_details({**kept, **own}, kept)
 
 
 def key_of(line: Line, entry: Mapping[str, Any] | None = None) -> Key:
