@@ -26,7 +26,7 @@ class Recorder:
 
     def __init__(self):
         self.model, self.calls = load("tabular"), []
-        self.engine = self.model.engine
+        self.engine, self.drafts = self.model.engine, self.model.drafts
 
     def generate(self, tokens, params, speculative):
         self.calls.append((tuple(tokens), params, speculative))
@@ -58,6 +58,19 @@ def test_each_arm_computes_the_prompt_whoever_came_before(tmp_path):
         model.engine.forward = counted
         list(pairs(Arms(model, replace(PARAMS, max_tokens=2), DRAFTS), [Task("a", prompt)], repeats=2))
     assert [count for count in rows if count >= 16] == [len(prompt)] * 6  # the warm-up is two
+
+
+@pytest.mark.parametrize("amateur", [False, True])
+def test_nothing_of_a_prompt_is_found_in_the_cache_of_a_second_model(tmp_path, amateur):
+    prompt, target, other = tuple(range(3, 83)), tmp_path / "tiny", tmp_path / "other"
+    for folder in (target, other):
+        write_folder(folder, CONFIG, likely())
+    beside, drafts = ({"amateur": other}, DRAFTS) if amateur else ({}, DRAFTS.but(method="model", model=str(other)))
+    with load(target, cache=tmp_path / "cache", threads=1, **beside) as model:
+        list(pairs(Arms(model, replace(PARAMS, max_tokens=8), drafts), [Task("a", prompt)], repeats=2))
+        second = model.engine.amateur.engine if amateur else model.drafts.engine(str(other))
+        use = second.cache_use()
+    assert (use.tokens_asked >= 3 * len(prompt), use.tokens_found) == (True, 0)
 
 
 def test_behind_the_last_seed_comes_the_first():

@@ -9,7 +9,7 @@ from typing import Any
 
 from truedraw.bench.bootstrap import median_interval
 from truedraw.bench.lengths import short, whole
-from truedraw.bench.pairs import PLAIN, forget_closed, repeated
+from truedraw.bench.pairs import PLAIN, forget, repeated
 from truedraw.bench.peers.arms import Peer
 from truedraw.generate.model import Model
 from truedraw.generate.speculation import Speculation
@@ -66,7 +66,7 @@ class Many:
         return Run(sum(run.tokens for run in runs), sum(run.seconds for run in runs), runs[0].stats)
 
     def _own(self, n: int, repeat: int, speculation: Speculation) -> Run:
-        forget_closed(self.model.engine)
+        forget(self.model)
         params = replace(repeated(whole(self.params), repeat), n=n)
         start, pages = working_seconds(), 0
         run = self.model.start(self.tokens, params, speculative=speculation)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product, zip_longest
-from typing import Any
 
 from truedraw.bench.lengths import short
 from truedraw.bench.prompts import Prompt
 from truedraw.control.explanation import Explanation
+from truedraw.engine.cache_use import forget_closed
 from truedraw.errors import BadPrompt
 from truedraw.generate.derived_seeds import seed_after
 from truedraw.generate.model import Model
@@ -57,7 +57,7 @@ class Arms:
 
     def _run(self, tokens: str | Sequence[int], speculation: Speculation) -> Result:
         """Each computes its prompt, whatever the one before has left of it."""
-        forget_closed(self.model.engine)
+        forget(self.model)
         return self.model.generate(tokens, self.params, speculative=speculation)
 
     def warm_up(self, tokens: str | Sequence[int]) -> None:
@@ -103,10 +103,10 @@ def same_tokens(one: Result, other: Result) -> bool:
     return [choice.tokens for choice in one.choices] == [choice.tokens for choice in other.choices]
 
 
-def forget_closed(engine: Any) -> None:
-    """Let no run find what another one has left in the cache of an engine that keeps pages of closed texts."""
-    if hasattr(engine, "forget_closed"):
-        engine.forget_closed()
+def forget(model: Model) -> None:
+    """Let no run find what another one has left in a cache, the target's or a draft model's."""
+    forget_closed(model.engine)
+    model.drafts.forget_closed()
 
 
 def _tokens(model: Model, prompt: Prompt, chat: bool) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,3 +21,9 @@ class CacheUse:
     def pages_held(self) -> int:
         """By texts that are open."""
         return self.pages_total - self.pages_free - self.pages_idle
+
+
+def forget_closed(engine: Any) -> None:
+    """Let nobody find what texts that are closed have left in the cache, of an engine that keeps their pages."""
+    if hasattr(engine, "forget_closed"):
+        engine.forget_closed()

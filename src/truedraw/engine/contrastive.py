@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from truedraw.engine.cache_use import forget_closed
 from truedraw.engine.drafted import DraftingEngine, ScoringEngine
 from truedraw.engine.texts import FOREIGN, check_fill
 from truedraw.errors import BadInput, EngineError, TruedrawError
@@ -128,6 +129,11 @@ class ContrastiveEngine:
             Scores(self._contrasted(expert.logits, amateur.logits), expert.hidden)
             for expert, amateur in zip(experts, amateurs, strict=True)
         ]
+
+    def forget_closed(self) -> None:
+        """Keep nothing of texts that are closed, in either."""
+        forget_closed(self.expert)
+        forget_closed(self.amateur)
 
     def close(self) -> None:
         """Free both."""

@@ -18,6 +18,7 @@ from truedraw.draft.quantised_self import REFERENCE
 from truedraw.draft.siblings import Siblings
 from truedraw.draft.site import OpenModel
 from truedraw.draft.tempering import Tempering
+from truedraw.engine.cache_use import forget_closed
 from truedraw.errors import BadParameter
 from truedraw.generate.draft_choice import auto_sources, eagle_folder, head_file, mtp_folder, own_methods
 from truedraw.generate.lent import Lent
@@ -165,6 +166,11 @@ class DraftModels:
     def _head_file(self, path: str | Path | None) -> Path:
         """Raises BadParameter."""
         return head_file(path, self.head_path, self)
+
+    def forget_closed(self) -> None:
+        """Keep nothing of texts that are closed, in any of those that are opened here."""
+        for model in self._open.values():
+            forget_closed(model.engine)
 
     def close(self) -> None:
         """Free every draft model."""

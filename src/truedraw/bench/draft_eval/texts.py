@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from truedraw.bench.pairs import Task, forget_closed
+from truedraw.bench.pairs import Task
+from truedraw.engine.cache_use import forget_closed
 from truedraw.generate.derived_seeds import seed_after
 from truedraw.generate.model import Model
 from truedraw.generate.preparing import prepare

@@ -19,6 +19,7 @@ from collections.abc import Sequence as Seq
 from functools import partial
 from typing import Any
 
+from truedraw.engine.cache_use import forget_closed
 from truedraw.engine.drafted.passes import Pass
 from truedraw.engine.drafted.reading import DraftText
 from truedraw.engine.drafted.texts import ScoredText, Texts
@@ -58,6 +59,10 @@ class ScoringEngine:
         """One pass for what is not known; none where everything is."""
         found, own_fills = self._with_room(works, fills)
         return found.run(self.engine, own_fills)
+
+    def forget_closed(self) -> None:
+        """Keep nothing of texts that are closed."""
+        forget_closed(self.engine)
 
     def close(self) -> None:
         """Free everything."""
