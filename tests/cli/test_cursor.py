@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from truedraw.cli.cursor import SHOW, show_cursor
+from truedraw.cli.cursor import SHOW, restore_when_ended, show_cursor
 
 
 class StandIn(io.TextIOBase):
@@ -72,3 +72,22 @@ def test_a_terminal_shows_what_is_typed_again_when_the_program_is_ended() -> Non
             program.kill()
     os.close(theirs)
     os.close(ours)
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs terminals")
+def test_the_handler_of_somebody_else_stays() -> None:
+    pytest.importorskip("termios")
+    ours, theirs = os.openpty()
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        signal.signal(signal.SIGTERM, handler := lambda *_: None)
+        restore_when_ended(StandIn(theirs))
+        assert signal.getsignal(signal.SIGTERM) is handler
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for _ in range(2):
+            restore_when_ended(StandIn(theirs))
+            assert signal.getsignal(signal.SIGTERM).func.__name__ == "_end"
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        os.close(theirs)
+        os.close(ours)

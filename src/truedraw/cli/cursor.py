@@ -35,12 +35,17 @@ def restore_when_ended(file: TextIO) -> None:
         import termios
     except ImportError:  # no such terminals
         return
-    if signal.getsignal(signal.SIGTERM) is signal.SIG_IGN:
+    if not _is_own(signal.getsignal(signal.SIGTERM)):
         return
     with suppress(OSError, ValueError, termios.error):
         settings = termios.tcgetattr(number := file.fileno())
         restore = partial(termios.tcsetattr, number, termios.TCSANOW, settings)
         signal.signal(signal.SIGTERM, partial(_end, partial(_restore, number, restore)))
+
+
+def _is_own(handler: object) -> bool:
+    """Whether nobody else wants to know of the signal, or not to be ended by it."""
+    return handler is signal.SIG_DFL or (isinstance(handler, partial) and handler.func is _end)
 
 
 def _restore(number: int, restore: Callable[[], object]) -> None:
