@@ -75,6 +75,28 @@ def test_a_terminal_shows_what_is_typed_again_when_the_program_is_ended() -> Non
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs terminals")
+def test_a_signal_that_comes_before_the_wait_for_a_key_ends_the_program() -> None:
+    pytest.importorskip("termios")
+    ours, theirs = os.openpty()
+    asking = """
+import os, signal, sys
+from truedraw.cli.cursor import restore_when_ended
+restore_when_ended(sys.stdin)
+told = signal.set_wakeup_fd(-1)
+signal.set_wakeup_fd(told)
+os.write(told, bytes([signal.SIGTERM]))  # as such a signal does, which breaks off nothing
+os.read(0, 1)
+"""
+    with subprocess.Popen([sys.executable, "-c", asking], stdin=theirs) as program:
+        try:
+            assert program.wait(60) == -signal.SIGTERM
+        finally:
+            program.kill()
+    os.close(theirs)
+    os.close(ours)
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs terminals")
 def test_the_handler_of_somebody_else_stays() -> None:
     pytest.importorskip("termios")
     ours, theirs = os.openpty()
@@ -89,5 +111,6 @@ def test_the_handler_of_somebody_else_stays() -> None:
             assert signal.getsignal(signal.SIGTERM).func.__name__ == "_end"
     finally:
         signal.signal(signal.SIGTERM, before)
+        signal.set_wakeup_fd(-1)
         os.close(theirs)
         os.close(ours)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -13,6 +15,7 @@ from typing import TextIO
 
 SHOW = b"\x1b[?25h"
 WITHOUT = ("dumb", "unknown")  # terminals that have no bars
+AGAIN = 0.1  # seconds
 
 
 def show_cursor() -> None:
@@ -41,6 +44,27 @@ def restore_when_ended(file: TextIO) -> None:
         settings = termios.tcgetattr(number := file.fileno())
         restore = partial(termios.tcsetattr, number, termios.TCSANOW, settings)
         signal.signal(signal.SIGTERM, partial(_end, partial(_restore, number, restore)))
+        _be_heard()
+
+
+def _be_heard() -> None:
+    """Python hears of a signal when what it waits for is broken off: one that comes just before the wait for a key begins
+    would be heard of with the next key. So it is sent again until it ends the program."""
+    told, tells = os.pipe()
+    os.set_blocking(tells, False)
+    if (before := signal.set_wakeup_fd(tells, warn_on_full_buffer=False)) != -1:  # somebody else's
+        signal.set_wakeup_fd(before)
+        os.close(told)
+        os.close(tells)
+        return
+    threading.Thread(target=_send_again, args=(told, threading.get_ident()), daemon=True).start()
+
+
+def _send_again(told: int, main: int) -> None:
+    while came := os.read(told, 64):
+        while signal.SIGTERM in came and _is_own(signal.getsignal(signal.SIGTERM)):
+            time.sleep(AGAIN)
+            signal.pthread_kill(main, signal.SIGTERM)
 
 
 def _is_own(handler: object) -> bool:
