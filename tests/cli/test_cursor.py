@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 
 import pytest
 
@@ -55,30 +56,37 @@ def settings_of(end: int, wanted: bool, before: list) -> bool:
     return found
 
 
-@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs terminals")
-def test_a_terminal_shows_what_is_typed_again_when_the_program_is_ended() -> None:
-    termios = pytest.importorskip("termios")
-    pytest.importorskip("readline")
+@contextmanager
+def typed_in(program: str):
+    """A program whose lines are typed in a terminal, and the other end of that."""
     ours, theirs = os.openpty()
-    before = termios.tcgetattr(ours)
-    asking = [sys.executable, "-c", "from truedraw.cli.chat import typed; next(typed())"]
-    with subprocess.Popen(asking, stdin=theirs, stdout=theirs, env={**os.environ, "TERM": "xterm"}) as program:
+    environment = {**os.environ, "TERM": "xterm"}
+    with subprocess.Popen([sys.executable, "-c", program], stdin=theirs, stdout=theirs, env=environment) as running:
         try:
-            assert not settings_of(ours, False, before)
-            program.terminate()
-            assert program.wait(60) == -signal.SIGTERM
-            assert settings_of(ours, True, before)
+            yield running, ours
         finally:
-            program.kill()
+            running.kill()
     os.close(theirs)
     os.close(ours)
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs terminals")
+def test_a_terminal_shows_what_is_typed_again_when_the_program_is_ended() -> None:
+    termios = pytest.importorskip("termios")
+    pytest.importorskip("readline")
+    with typed_in("input(); from truedraw.cli.chat import typed; next(typed())") as (program, terminal):
+        before = termios.tcgetattr(terminal)
+        os.write(terminal, b"\n")
+        assert not settings_of(terminal, False, before)
+        program.terminate()
+        assert program.wait(60) == -signal.SIGTERM
+        assert settings_of(terminal, True, before)
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs terminals")
 def test_a_signal_that_comes_before_the_wait_for_a_key_ends_the_program() -> None:
     pytest.importorskip("termios")
-    ours, theirs = os.openpty()
-    asking = """
+    waiting = """
 import os, signal, sys
 from truedraw.cli.cursor import restore_when_ended
 restore_when_ended(sys.stdin)
@@ -87,13 +95,8 @@ signal.set_wakeup_fd(told)
 os.write(told, bytes([signal.SIGTERM]))  # as such a signal does, which breaks off nothing
 os.read(0, 1)
 """
-    with subprocess.Popen([sys.executable, "-c", asking], stdin=theirs) as program:
-        try:
-            assert program.wait(60) == -signal.SIGTERM
-        finally:
-            program.kill()
-    os.close(theirs)
-    os.close(ours)
+    with typed_in(waiting) as (program, _):
+        assert program.wait(60) == -signal.SIGTERM
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs terminals")

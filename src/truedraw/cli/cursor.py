@@ -48,8 +48,8 @@ def restore_when_ended(file: TextIO) -> None:
 
 
 def _be_heard() -> None:
-    """Python hears of a signal when what it waits for is broken off: one that comes just before the wait for a key begins
-    would be heard of with the next key. So it is sent again until it ends the program."""
+    """Python hears of a signal when what it waits for is broken off: one that comes just before the wait for a key
+    begins would be heard of with the next key. So it is sent again until it ends the program."""
     told, tells = os.pipe()
     os.set_blocking(tells, False)
     if (before := signal.set_wakeup_fd(tells, warn_on_full_buffer=False)) != -1:  # somebody else's
