@@ -199,14 +199,21 @@ def test_where_they_cannot_begin_the_round_is_python_s(model, begun, deciding, m
     assert not begun
 
 
-class InTheEnd:
+class Told:
+    """A controller that learns nothing, and asks for no offers."""
+
+    def budget(self, askers):
+        return [{} for _ in askers]
+
+    def observe(self, rounds):
+        """Whoever decides for all jobs learns."""
+
+
+class InTheEnd(Told):
     """Chains of two by the first of two drafters, and, where a text has no room for one, a token each by the other."""
 
     def __init__(self) -> None:
         self.left, self.choices = 0, {}
-
-    def budget(self, askers):
-        return [{} for _ in askers]
 
     def choose(self, askers, offers, seconds):
         fit = all(asker.room > 1 for asker in askers) and len(askers) in (len(self.choices), 4)
@@ -219,9 +226,6 @@ class InTheEnd:
         found = [self.choices.get(sample, Choice()) for sample in samples]
         stood = self.left and len(found) == len(self.choices) and all(choice.tokens == 2 for choice in found)
         return [Stand(self.left, choice.source, 2) for choice in found] if stood else None
-
-    def observe(self, rounds):
-        """Whoever decides for all jobs learns."""
 
 
 @pytest.mark.parametrize("ends", [False, True])
@@ -240,14 +244,11 @@ def test_who_is_asked_behind_what_stood_has_heard_the_round_before(model, monkey
             assert all(some[1:])
 
 
-class InTurn:
+class InTurn(Told):
     """Chains of two, in four rounds by one drafter and in the next four by the other."""
 
     def __init__(self) -> None:
         self.number, self.sources = 0, {}
-
-    def budget(self, askers):
-        return [{} for _ in askers]
 
     def choose(self, askers, offers, seconds):
         turn, self.number = self.number // 4 % 2, self.number + 1
@@ -257,9 +258,6 @@ class InTurn:
     def stands(self, samples):
         left = -self.number % 4 if {*samples} <= {*self.sources} else 0
         return [Stand(left, self.sources[each], 2) for each in samples] if left else None
-
-    def observe(self, rounds):
-        """Whoever decides for all jobs learns."""
 
 
 def test_who_is_asked_when_nothing_stands_any_more_has_heard_the_round_before(model, monkeypatch) -> None:

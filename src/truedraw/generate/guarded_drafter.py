@@ -48,6 +48,11 @@ class GuardedState:
         self._worths = worths_of(inner)
         self._unheard: list[int] = []  # tokens, without their scores
 
+    @property
+    def is_off(self) -> bool:
+        """Whether nothing that it is told or asked reaches the drafter."""
+        return self.inner is None or self.guard.fault is not None
+
     def commit(self, tokens: Sequence[int], scores: Scores) -> None:
         """Append."""
         inner = self.awake()

@@ -57,7 +57,7 @@ class SharedDrafter:
         if self._was_late:
             self._was_late = False
             return one_by_one(states, budgets, randomness)
-        able = [i for i, state in enumerate(states) if state.inner is not None and state.guard.fault is None]
+        able = [i for i, state in enumerate(states) if not state.is_off]
         if not able:
             return [NOTHING] * len(states)
         inner, asked = [states[i].awake() for i in able], [budgets[i] for i in able]

@@ -107,8 +107,8 @@ def _is_over(process: int) -> bool:
             os.kill(process, 0)
     except (ProcessLookupError, OverflowError):
         return True
-    except PermissionError:  # another user's
-        return False
+    except PermissionError:
+        pass  # another user's
     return False
 
 

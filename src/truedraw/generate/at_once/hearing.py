@@ -37,14 +37,9 @@ def states_of(draft: DraftState, source: str = "") -> dict[str, DraftState | Non
     return dict(draft.states) if isinstance(draft, SeveralStates) else {source: draft}
 
 
-def is_deaf(state: DraftState) -> bool:
-    """Whether it was switched off: nothing that it could be told reaches the drafter."""
-    return isinstance(state, GuardedState) and (state.inner is None or state.guard.fault is not None)
-
-
 def hearers_of(states: Iterable[DraftState | None]) -> Hearers | None:
     """None where one wants to hear all that the target says in each round."""
-    heard = [each for each in states if each is not None and not is_deaf(each)]
+    heard = [each for each in states if each is not None and not (isinstance(each, GuardedState) and each.is_off)]
     dozing = tuple(each for each in heard if getattr(each, "dozes", False))
     listening = tuple(each for each in heard if isinstance(each, GuardedState) and not each.dozes)
     if len(dozing) + len(listening) < len(heard) or not all(each.hears_hidden for each in listening):
